@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Side by side with fio: the same bytes, ranks, transfer size and final fsync,
+# in turns, so that a disk in a bad mood is in one for both.
+#     bench/fio-ratio.sh [FOLDER...]        default: . /dev/shm
+# SIZE (MiB in all, 2048), RANKS (2), TRANSFER (MiB, 16), ROUNDS (5), IOBM.
+# Prints the ratio iobm/fio of each round and the median; exit status 1 when a
+# median is below 0.95.
+
+set -eu
+
+iobm=${IOBM:-./iobm}
+size=${SIZE:-2048} ranks=${RANKS:-2} transfer=${TRANSFER:-16}
+rounds=${ROUNDS:-5}
+if [ "$(id -u)" = 0 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+if [ $# = 0 ]; then set -- . /dev/shm; fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Both print bytes per second, from the first start to the last end.
+run_iobm() {
+    mpirun --oversubscribe -np "$ranks" "$iobm" -n "${size}M" \
+        -b "${transfer}M" -f "$1/iobm-ratio" -w --clean -o none --csv \
+        >"$work/csv" && awk -F, '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == "bw_wall_Bps") at = i }
+        NR == 2 { printf "%.0f\n", $at }' "$work/csv"
+}
+
+# fio: new files, no fallocate, no shaping of its buffers, fsync at the end
+# (within its run time); the rate is that of the longest job.
+run_fio() {
+    mkdir "$1/fio-ratio"
+    fio --name=w --directory="$1/fio-ratio" --ioengine=psync --rw=write \
+        --bs="${transfer}m" --size="$((size / ranks))m" --numjobs="$ranks" \
+        --end_fsync=1 --fallocate=none --create_on_open=1 \
+        --scramble_buffers=0 --group_reporting --output-format=terse \
+        --terse-version=3 >"$work/fio" || return 1
+    rm -rf "$1/fio-ratio"
+    # Fields 47 and 50: KiB written and milliseconds.
+    awk -F\; 'NF > 50 { printf "%.0f\n", $47 * 1024 / ($50 / 1000) }' \
+        "$work/fio"
+}
+
+median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ?
+    v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+
+echo "$size MiB, $ranks ranks, transfers of $transfer MiB, write with fsync"
+bad=0
+for folder in "$@"; do
+    : >"$work/ratios"
+    echo "$folder ($(df --output=fstype "$folder" | tail -n 1))"
+    printf '  round  iobm MiB/s   fio MiB/s  iobm/fio\n'
+    for ((round = 1; round <= rounds; round++)); do
+        # Whoever goes first changes from round to round.
+        sync
+        if ((round % 2)); then
+            a=$(run_iobm "$folder"); sync; b=$(run_fio "$folder")
+        else
+            b=$(run_fio "$folder"); sync; a=$(run_iobm "$folder")
+        fi
+        awk -v r="$round" -v a="$a" -v b="$b" -v f="$work/ratios" 'BEGIN {
+            printf "  %5d  %10.1f  %10.1f  %8.3f\n", r, a / 2^20, b / 2^20, a / b
+            print a / b >>f }'
+    done
+    ratio=$(median <"$work/ratios")
+    printf '  median ratio %.3f\n' "$ratio"
+    if awk "BEGIN { exit !($ratio < 0.95) }"; then bad=1; fi
+done
+exit $bad

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# How bandwidth grows with the number of ranks: a Slurm job array, one element
+# per rank count, all in one result file.
+#     sbatch --export=ALL,IOBM_DIR=/scratch/me jobscripts/slurm-array.sh
+#     iobm list iobm-results.h5
+
+#SBATCH --job-name=iobm-scaling
+#SBATCH --nodes=4
+#SBATCH --ntasks-per-node=4
+#SBATCH --time=00:30:00
+#SBATCH --output=iobm-%A_%a.out
+#SBATCH --exclusive
+# Elements 0 to 4 of "counts" below; %1: one at a time, or they would
+# disturb each other.
+#SBATCH --array=0-4%1
+
+set -u
+
+counts=(1 2 4 8 16)
+ranks=${counts[$SLURM_ARRAY_TASK_ID]}
+
+iobm=${IOBM:-iobm}
+folder=${IOBM_DIR:-$SLURM_SUBMIT_DIR}/iobm-$SLURM_JOB_ID
+results=${IOBM_RESULTS:-$SLURM_SUBMIT_DIR/iobm-results.h5}
+# The same bytes per rank at each count (weak scaling).  For the same total
+# (strong scaling) leave -a out below.
+size=${IOBM_SIZE:-16G}
+
+mkdir -p "$folder" || exit 1
+
+# Ranks go to the nodes in turn, so that 4 ranks use 4 nodes' links.
+mpirun -np "$ranks" --map-by node "$iobm" -a -n "$size" -f "$folder/test" \
+    -w -r -i 3 --clean -o "$results" --label "scaling $ranks" \
+    --tag "array=$SLURM_ARRAY_JOB_ID"
+status=$?
+
+rmdir "$folder"
+exit $status

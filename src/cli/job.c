@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The run on all ranks: set up, check, begin.  The phases are in
+ * job_phases.c, the end in job_end.c, what the second thread does in
+ * job_watch.c, the environment that goes into the result in job_facts.c.
+ */
+
+#include "cli/job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "cli/job_facts.h"
+#include "env/mount.h"
+
+static enum read_order pick_order(const struct run_options *options,
+                                  const struct node_map *map)
+{
+    switch (options->order) {
+    case ORDER_SAME:
+        return READ_SAME;
+    case ORDER_SHIFT:
+        return READ_SHIFT;
+    case ORDER_RANDOM:
+        return READ_RANDOM;
+    default:
+        return map->nodes > 1 ? READ_SHIFT : READ_SAME;
+    }
+}
+
+/* One seed and one identity for all ranks. */
+static enum iobm_status share_identity_all(struct job *job,
+                                           struct iobm_error *err)
+{
+    struct {
+        uint64_t seed;
+        char run_id[40];
+    } shared = {0};
+    enum iobm_status status;
+
+    shared.seed =
+        job->options->seed >= 0 ? (uint64_t)job->options->seed : rng_seed();
+    rng_uuid(shared.run_id);
+    status = par_bcast_all(job->comm, &shared, sizeof(shared), 0, err);
+    job->seed = shared.seed;
+    memcpy(job->manifest.run_id, shared.run_id, sizeof(shared.run_id));
+    return status;
+}
+
+static enum iobm_status find_backend(struct job *job, struct iobm_error *err)
+{
+    const char *name = job->options->api ? job->options->api : "posix";
+    const struct iobm_backend *backend = iobm_backend_find(name);
+
+    if (!backend)
+        return iobm_fail(err, IOBM_EUSAGE,
+                         "this iobm has no back end '%s' (iobm --version "
+                         "lists those it has)",
+                         name);
+    if (job->options->shared && !(backend->caps & IOBM_CAP_SHARED_FILE))
+        return iobm_fail(err, IOBM_EUSAGE, "back end '%s' cannot share a file",
+                         name);
+    job->measure.backend = backend;
+    job->files = (backend->caps & IOBM_CAP_PERSISTENT) != 0;
+    return IOBM_OK;
+}
+
+/* Rank 0: the text of --hints-file, to be freed; NULL when not given. */
+static enum iobm_status read_hints(const char *path, char **text,
+                                   struct iobm_error *err)
+{
+    struct str out = {0};
+    char line[1024];
+    FILE *file;
+
+    file = fopen(path, "r");
+    if (!file)
+        return iobm_fail_errno(err, errno, "cannot open '%s'", path);
+    while (fgets(line, sizeof(line), file))
+        str_add(&out, line);
+    if (ferror(file) || out.failed) {
+        int why = out.failed ? ENOMEM : errno;
+
+        fclose(file);
+        str_release(&out);
+        return iobm_fail_errno(err, why, "cannot read '%s'", path);
+    }
+    fclose(file);
+    *text = strdup(str_text(&out));
+    str_release(&out);
+    return *text ? IOBM_OK
+                 : iobm_fail(err, IOBM_ENOMEM, "cannot read '%s'", path);
+}
+
+/* KEY=VALUE lines; empty ones and those that begin with # say nothing. */
+static enum iobm_status parse_hints(const char *path, char *text,
+                                    struct kvlist *hints,
+                                    struct iobm_error *err)
+{
+    enum iobm_status status = IOBM_OK;
+    char *rest = text;
+    char *line;
+
+    for (int n = 1; status == IOBM_OK && (line = strsep(&rest, "\n")); n++) {
+        line[strcspn(line, "\r")] = '\0';
+        line += strspn(line, " \t");
+        if (*line == '\0' || *line == '#')
+            continue;
+        status = kv_parse(hints, line, err);
+        if (status != IOBM_OK)
+            (void)iobm_context(err, status, "'%s' line %d", path, n);
+    }
+    return status;
+}
+
+static enum iobm_status gather_hints_all(struct job *job,
+                                         struct iobm_error *err)
+{
+    const char *path = job->options->hints_file;
+    char *text = NULL;
+    enum iobm_status status = kv_append(&job->hints, &job->options->hints, err);
+
+    if (!path)
+        return status;
+    if (status == IOBM_OK && job->comm->rank == 0)
+        status = read_hints(path, &text, err);
+    status = par_agree_all(job->comm, status, NULL, err);
+    if (status == IOBM_OK)
+        status = par_bcast_text_all(job->comm, &text, err);
+    if (status == IOBM_OK)
+        status = parse_hints(path, text, &job->hints, err);
+    free(text);
+    return status;
+}
+
+enum iobm_status job_init_all(struct job *job,
+                              const struct run_options *options,
+                              const struct iobm_comm *comm,
+                              struct iobm_error *err)
+{
+    enum iobm_status status;
+
+    job->options = options;
+    job->comm = comm;
+    job->alignment_bytes = 1;
+    pthread_mutex_init(&job->save.lock, NULL);
+    status = find_backend(job, err);
+    if (status == IOBM_OK)
+        status = gather_hints_all(job, err);
+    status = par_agree_all(comm, status, NULL, err);
+    if (status == IOBM_OK)
+        status = share_identity_all(job, err);
+    if (status == IOBM_OK)
+        status = nodes_init_all(comm, &job->map, err);
+    if (status != IOBM_OK)
+        return status;
+    job->order = pick_order(options, &job->map);
+    job->part_of = calloc((size_t)comm->size, sizeof(*job->part_of));
+    if (!job->part_of)
+        return iobm_fail(err, IOBM_ENOMEM, "cannot allocate the read order");
+    nodes_read_order(&job->map, job->order, job->seed, job->part_of);
+    job->layout.total_bytes = -1; /* a read may take it from the manifest */
+    if (options->size_bytes >= 0)
+        return run_options_layout(options, comm->size, &job->layout, err);
+    job->layout.shared = options->shared;
+    job->layout.strided = options->layout == LAYOUT_STRIDED;
+    job->layout.parts = comm->size;
+    job->layout.transfer_bytes = options->transfer_bytes;
+    job->layout.block_bytes =
+        options->block_bytes > 0 ? options->block_bytes : 0;
+    job->layout.grain_bytes = 1;
+    return IOBM_OK;
+}
+
+void job_release(struct job *job)
+{
+    const struct iobm_backend *backend = job->measure.backend;
+
+    watch_end(&job->watch);
+    if (job->measure.state && backend->stop)
+        backend->stop(job->measure.state);
+    free(job->measure.state);
+    if (job->timeline.comm)
+        timeline_release(&job->timeline);
+    if (job->stop.comm.size > 0)
+        stop_release(&job->stop);
+    nodes_release(&job->map);
+    manifest_release(&job->pre.manifest);
+    manifest_release(&job->manifest);
+    kv_release(&job->hints);
+    free(job->part_of);
+    free(job->phase_path);
+    save_release(&job->save);
+}
+
+void job_name_rank(const struct job *job, struct iobm_error *err)
+{
+    if (err->rank < 0 || err->rank >= job->map.ranks ||
+        err->status == IOBM_EUSAGE)
+        return;
+    (void)iobm_context(err, err->status, "rank %d (%s)", err->rank,
+                       job->map.host[job->map.node_of[err->rank]]);
+}
+
+/* A directory that is there: that of the test files. */
+static const char *place(const struct job *job)
+{
+    return job->pre.device ? job->options->file : job->pre.directory;
+}
+
+/* What O_DIRECT needs, found by rank 0 and the same for all. */
+static enum iobm_status check_direct_all(struct job *job,
+                                         struct iobm_error *err)
+{
+    enum iobm_status status = IOBM_OK;
+
+    if (!job->options->direct || !job->files)
+        return IOBM_OK;
+    if (job->comm->rank == 0)
+        status = mount_direct_alignment(
+            place(job), job->options->write && !job->options->dry_run,
+            &job->alignment_bytes, err);
+    status = par_agree_all(job->comm, status, NULL, err);
+    if (status == IOBM_OK)
+        status = par_bcast_all(job->comm, &job->alignment_bytes,
+                               sizeof(job->alignment_bytes), 0, err);
+    if (status == IOBM_OK)
+        status = run_options_direct(&job->layout, job->alignment_bytes, err);
+    if (status == IOBM_OK && job->layout.shared && !job->layout.strided &&
+        job->options->write) {
+        job->layout.grain_bytes = job->alignment_bytes;
+        status = layout_check(&job->layout, err);
+    }
+    return status;
+}
+
+/* A pure read: the manifest says what is there. */
+static enum iobm_status adopt_manifest(struct job *job, struct iobm_error *err)
+{
+    int64_t transfer_bytes = job->layout.transfer_bytes;
+
+    if (job->options->write || !job->pre.ours) {
+        if (job->layout.total_bytes < 0)
+            return iobm_fail(err, IOBM_EUSAGE,
+                             "'%s' has no manifest: say with -n how much to "
+                             "read",
+                             job->options->file);
+        return layout_check(&job->layout, err);
+    }
+    job->layout = job->pre.manifest.layout;
+    job->layout.transfer_bytes = transfer_bytes;
+    job->seed = job->pre.manifest.seed;
+    return layout_check(&job->layout, err);
+}
+
+static enum iobm_status check_files_all(struct job *job, struct iobm_error *err)
+{
+    const struct run_options *o = job->options;
+    const struct precheck_input in = {
+        .path = o->file,
+        .layout = &job->layout,
+        .write = o->write,
+        .read = o->read,
+        .force = o->force,
+        .destroy_data = o->destroy_data,
+        .dry_run = o->dry_run,
+        .repeats = (int)o->repeats,
+    };
+    enum iobm_status status =
+        precheck_all(job->comm, &job->map, &in, &job->pre, err);
+
+    if (status != IOBM_OK)
+        return status;
+    if (job->pre.device && !(job->measure.backend->caps & IOBM_CAP_DEVICE))
+        return iobm_fail(err, IOBM_EUSAGE,
+                         "back end '%s' cannot use a block device",
+                         job->measure.backend->name);
+    return adopt_manifest(job, err);
+}
+
+enum iobm_status job_check_all(struct job *job, struct iobm_error *err)
+{
+    enum iobm_status status = IOBM_OK;
+
+    if (job->files)
+        status = check_files_all(job, err);
+    else if (job->layout.total_bytes < 0)
+        status = iobm_fail(err, IOBM_EUSAGE, "say with -n how much to read");
+    if (status == IOBM_OK)
+        status = check_direct_all(job, err);
+    if (status == IOBM_OK && job->comm->rank == 0 &&
+        strcmp(job->options->output, "none") != 0)
+        status = store_check(job->options->output, err);
+    return par_agree_all(job->comm, status, NULL, err);
+}
+
+/* The manifest that stands for what this run writes. */
+static enum iobm_status begin_manifest(struct job *job, struct iobm_error *err)
+{
+    struct manifest *m = &job->manifest;
+
+    m->seed = job->seed;
+    m->layout = job->layout;
+    snprintf(m->state, sizeof(m->state), "writing");
+    clock_iso8601(m->written_utc, sizeof(m->written_utc), clock_utc_ns());
+    m->host = calloc((size_t)job->comm->size, sizeof(*m->host));
+    if (!m->host)
+        return iobm_fail(err, IOBM_ENOMEM, "cannot allocate the manifest");
+    for (int r = 0; r < job->comm->size; r++)
+        memcpy(m->host[r], job->map.host[job->map.node_of[r]],
+               sizeof(m->host[r]));
+    return IOBM_OK;
+}
+
+static enum iobm_status begin_backend(struct job *job, struct iobm_error *err)
+{
+    const struct iobm_backend *backend = job->measure.backend;
+    const struct iobm_backend_env env = {
+        .comm = job->comm,
+        .shared = job->layout.shared,
+        .collective = job->options->collective,
+        .hints = &job->hints,
+    };
+
+    job->measure.state = calloc(1, backend->state_size + 1);
+    if (!job->measure.state)
+        return iobm_fail(err, IOBM_ENOMEM, "cannot allocate the back end");
+    return backend->start ? backend->start(job->measure.state, &env, err)
+                          : IOBM_OK;
+}
+
+static enum iobm_status begin_threads_all(struct job *job,
+                                          struct iobm_error *err)
+{
+    const struct watch_calls calls = job_watch_calls(job);
+    enum iobm_status status;
+    /* Ranks give up one after the other, so that the first one to do so ends
+     * the others before they say the same. */
+    int64_t timeout_ns =
+        job->options->watchdog_ns > 0
+            ? job->options->watchdog_ns + job->comm->rank * INT64_C(20000000)
+            : 0;
+
+    status = stop_init_all(&job->stop, job->comm, err);
+    if (status == IOBM_OK)
+        status = timeline_init_all(&job->timeline, job->comm, &job->map, err);
+    if (status == IOBM_OK)
+        status = watch_start(&job->watch, &job->stop, &calls, timeout_ns, err);
+    return par_agree_all(job->comm, status, NULL, err);
+}
+
+enum iobm_status job_begin_all(struct job *job, int argc, char **argv,
+                               struct iobm_error *err)
+{
+    struct measure *m = &job->measure;
+    enum iobm_status status = begin_manifest(job, err);
+
+    if (status == IOBM_OK)
+        status = facts_gather_all(job, argc, argv, err);
+    if (status == IOBM_OK && job->comm->rank == 0)
+        status = save_begin(&job->save, job->options->output, err);
+    status = par_agree_all(job->comm, status, NULL, err);
+    job->recording = status == IOBM_OK;
+    if (status == IOBM_OK)
+        status = begin_threads_all(job, err);
+    if (status != IOBM_OK)
+        return status;
+    m->comm = job->comm;
+    m->map = &job->map;
+    m->timeline = &job->timeline;
+    m->stop = &job->stop;
+    m->watch = &job->watch;
+    m->workload = iobm_workload_find("sequential");
+    status = begin_backend(job, err);
+    return par_agree_all(job->comm, status, NULL, err);
+}

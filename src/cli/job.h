@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IOBM_CLI_JOB_H
+#define IOBM_CLI_JOB_H
+
+/*
+ * One "iobm run" on all ranks, once its options are known: checks, phases,
+ * results.  Everything here is collective unless it says "rank 0".
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/save.h"
+#include "conf/run_options.h"
+#include "engine/measure.h"
+#include "guard/inspect.h"
+#include "guard/precheck.h"
+
+struct job {
+    const struct run_options *options;
+    const struct iobm_comm *comm;
+    struct node_map map;
+    struct timeline timeline;
+    struct stop stop;
+    struct watch watch;
+    struct measure measure;
+    struct layout layout;
+    struct precheck_result pre;
+    struct manifest manifest; /* of what this run writes or reads */
+    int64_t alignment_bytes;  /* 1 without O_DIRECT */
+    enum read_order order;
+    int *part_of;        /* whose part each rank reads */
+    uint64_t seed;       /* of the data */
+    struct kvlist hints; /* --hint and --hints-file together */
+    bool files;          /* the back end has files: guard them */
+    bool facts_known;    /* the back end has told what served it */
+    char fs_type[32];
+    int64_t moved_files;
+    struct save save; /* rank 0 */
+    bool written;     /* 'manifest' is on disk */
+    bool recording;   /* rank 0 has begun its record */
+    /* For the watchdog's thread: what the first one is at. */
+    const char *phase_name;
+    char *phase_path;
+};
+
+/* Set up what needs no file: nodes, order, layout, seed. */
+enum iobm_status job_init_all(struct job *job,
+                              const struct run_options *options,
+                              const struct iobm_comm *comm,
+                              struct iobm_error *err) IOBM_CHECK;
+void job_release(struct job *job);
+
+/* All checks before the first byte; nothing is left behind. */
+enum iobm_status job_check_all(struct job *job,
+                               struct iobm_error *err) IOBM_CHECK;
+
+/* Open the result file, gather the environment, start threads. */
+enum iobm_status job_begin_all(struct job *job, int argc, char **argv,
+                               struct iobm_error *err) IOBM_CHECK;
+
+/* What the second thread calls. */
+struct watch_calls job_watch_calls(struct job *job);
+
+/* All repeats of all phases; results are printed and kept as they come. */
+enum iobm_status job_phases_all(struct job *job,
+                                struct iobm_error *err) IOBM_CHECK;
+
+/* Finish the result file, print what follows the last phase, clean up when
+ * asked.  'outcome' and 'why' are those of the run. */
+enum iobm_status job_end_all(struct job *job, enum iobm_status outcome,
+                             const struct iobm_error *why,
+                             struct iobm_error *err) IOBM_CHECK;
+
+/* Rank 0: what would be done, for --dry-run. */
+enum iobm_status job_print_plan(const struct job *job,
+                                struct iobm_error *err) IOBM_CHECK;
+
+/* "rank 17 (node03): text", when the rank is known. */
+void job_name_rank(const struct job *job, struct iobm_error *err);
+
+#endif

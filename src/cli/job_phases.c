@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The phases of a run, repeat by repeat. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/job.h"
+#include "cli/job_facts.h"
+#include "report/report.h"
+
+static const char *const sync_names[] = {"end", "every", "none", "dsync"};
+static const char *const order_names[] = {"same", "shift", "random"};
+
+static void copy_text(char *to, size_t room, const char *from)
+{
+    size_t n = strnlen(from, room - 1);
+
+    memcpy(to, from, n);
+    to[n] = '\0';
+}
+
+/* Rank 0: the parameters of a phase. */
+static void begin_row(const struct job *job, enum iobm_op_kind kind,
+                      int64_t repeat, struct iobm_phase_row *row)
+{
+    const struct run_options *o = job->options;
+    bool write = kind == IOBM_OP_WRITE;
+
+    memset(row, 0, sizeof(*row));
+    copy_text(row->run_id, sizeof(row->run_id), job->save.record.run_id);
+    copy_text(row->label, sizeof(row->label), job->save.record.label);
+    row->phase = (int64_t)job->save.record.phase_count;
+    copy_text(row->op, sizeof(row->op), write ? "write" : "read");
+    row->repeat = repeat;
+    copy_text(row->api, sizeof(row->api), job->measure.backend->name);
+    copy_text(row->access, sizeof(row->access),
+              job->layout.shared ? "shared" : "file-per-rank");
+    copy_text(row->layout, sizeof(row->layout),
+              job->layout.strided ? "strided" : "segmented");
+    copy_text(row->sync, sizeof(row->sync),
+              write ? sync_names[o->sync] : "none");
+    copy_text(row->order, sizeof(row->order),
+              write ? "same" : order_names[job->order]);
+    row->direct = o->direct;
+    row->collective = o->collective;
+    row->ranks = job->comm->size;
+    row->nodes = job->map.nodes;
+    row->files = layout_files(&job->layout);
+    row->transfer_bytes = job->layout.transfer_bytes;
+    row->block_bytes = job->layout.strided ? job->layout.block_bytes : 0;
+    row->alignment_bytes = job->alignment_bytes;
+    copy_text(row->path, sizeof(row->path), o->file);
+    copy_text(row->fs_type, sizeof(row->fs_type), job->fs_type);
+    row->bytes_expected = job->layout.total_bytes;
+    row->clock_domains = job->map.domains;
+    row->moved_files = write ? 0 : job->moved_files;
+}
+
+/* Whether some part ends with less than O_DIRECT can move. */
+static bool has_tail(const struct job *job)
+{
+    const struct layout *layout = &job->layout;
+
+    for (int p = 0; p < layout->parts; p++)
+        if (layout_part_bytes(layout, p) % job->alignment_bytes != 0)
+            return true;
+    return false;
+}
+
+/* Rank 0: what a reader of the figure should know. */
+static void note_phase(struct job *job, const struct iobm_phase_row *row)
+{
+    bool write = strcmp(row->op, "write") == 0;
+
+    if (row->late_ranks > 0)
+        save_log(&job->save, "note",
+                 "%s %lld: %lld ranks came late to the common start", row->op,
+                 (long long)row->repeat + 1, (long long)row->late_ranks);
+    if (row->too_short)
+        save_log(&job->save, "warn",
+                 "%s %lld: too short to trust: the clock bounds are above "
+                 "1 %% of the time",
+                 row->op, (long long)row->repeat + 1);
+    if (row->repeat > 0)
+        return;
+    if (!write && job->files && !row->direct && row->moved_files < row->ranks)
+        save_log(&job->save, "note",
+                 "read: the page cache may have answered; -d goes past it");
+    if (row->direct && has_tail(job))
+        save_log(&job->save, "note",
+                 "%s: tails shorter than %lld bytes go through the page cache",
+                 row->op, (long long)job->alignment_bytes);
+}
+
+/* Rank 0: keep a phase and show it. */
+static enum iobm_status publish(struct job *job,
+                                const struct iobm_phase_row *row,
+                                const struct iobm_rank_row *ranks,
+                                struct iobm_error *err)
+{
+    const struct run_options *o = job->options;
+    struct str text = {0};
+    size_t n = (size_t)job->comm->size;
+    enum iobm_status status = save_phase(&job->save, row, ranks, n, err);
+
+    if (status == IOBM_OK)
+        status = save_clocks(&job->save, job->timeline.rows,
+                             job->timeline.row_count, err);
+    job->timeline.row_count = 0;
+    if (status == IOBM_OK)
+        status = facts_backend(job, err);
+    if (status != IOBM_OK)
+        return status;
+    note_phase(job, row);
+    if (o->text) {
+        if (row->phase > 0)
+            str_add(&text, "\n");
+        report_phase_text(job->save.record.version, row, ranks, n, o->verbose,
+                          &text);
+    }
+    status = cli_print(&text, err);
+    str_release(&text);
+    return status;
+}
+
+/* Rank 0: the file that all share is there before the clock starts. */
+static enum iobm_status create_shared(const struct job *job,
+                                      struct iobm_error *err)
+{
+    const char *path = job->options->file;
+    int fd =
+        open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+
+    if (fd < 0 || close(fd) != 0)
+        return iobm_fail_errno(err, errno, "cannot create '%s'", path);
+    return IOBM_OK;
+}
+
+/* Before a write: what is ours from before goes, and the manifest says what
+ * is about to be written. */
+static enum iobm_status make_ready_all(struct job *job, enum iobm_op_kind kind,
+                                       struct iobm_error *err)
+{
+    const struct manifest *old = NULL;
+    enum iobm_status status;
+
+    if (kind != IOBM_OP_WRITE || !job->files || job->pre.device)
+        return IOBM_OK;
+    if (job->written)
+        old = &job->manifest;
+    else if (job->pre.ours)
+        old = &job->pre.manifest;
+    status = guard_prepare_all(job->comm, &job->map, job->options->file, old,
+                               &job->manifest, job->options->force, err);
+    if (status != IOBM_OK)
+        return status;
+    job->written = true;
+    if (job->layout.shared && job->comm->rank == 0)
+        status = create_shared(job, err);
+    return par_agree_all(job->comm, status, NULL, err);
+}
+
+/* After a write of which every byte arrived. */
+static enum iobm_status mark_complete_all(struct job *job,
+                                          enum iobm_op_kind kind,
+                                          struct iobm_error *err)
+{
+    if (kind != IOBM_OP_WRITE || !job->files || job->pre.device)
+        return IOBM_OK;
+    return guard_complete_all(job->comm, &job->map, job->options->file,
+                              &job->manifest, err);
+}
+
+/* A file that is read must be what was written: checked by its reader. */
+static enum iobm_status check_readable_all(const struct job *job,
+                                           enum iobm_op_kind kind,
+                                           const struct measure_phase *phase,
+                                           struct iobm_error *err)
+{
+    enum iobm_status status = IOBM_OK;
+    int file = job->layout.shared ? 0 : phase->part;
+
+    if (kind != IOBM_OP_READ || !job->files || job->pre.device)
+        return IOBM_OK;
+    if (!job->layout.shared || job->comm->rank == 0)
+        status = inspect_readable(phase->path,
+                                  layout_file_bytes(&job->layout, file), err);
+    return par_agree_all(job->comm, status, NULL, err);
+}
+
+static char *phase_path(const struct job *job, int part)
+{
+    return job->files
+               ? manifest_file_path(job->options->file, &job->layout, part)
+               : strdup(job->options->file);
+}
+
+static enum iobm_status describe(struct job *job, enum iobm_op_kind kind,
+                                 struct measure_phase *phase,
+                                 struct iobm_error *err)
+{
+    const struct run_options *o = job->options;
+    bool write = kind == IOBM_OP_WRITE;
+    int rank = job->comm->rank;
+    int part = write ? rank : job->part_of[rank];
+    char *path = phase_path(job, part);
+
+    if (!path)
+        return iobm_fail(err, IOBM_ENOMEM, "cannot name a test file");
+    job->phase_name = NULL; /* the watchdog may look at any time */
+    free(job->phase_path);
+    job->phase_path = path;
+    job->phase_name = write ? "write" : "read";
+    *phase = (struct measure_phase){
+        .kind = kind,
+        .layout = &job->layout,
+        .part = part,
+        .path = path,
+        .alignment_bytes = job->alignment_bytes,
+        .create = write && !job->layout.shared,
+        .direct = o->direct,
+        .dsync = o->sync == SYNC_DSYNC,
+        .device = job->pre.device,
+        .collective = o->collective,
+        .barrier_start = o->start == START_BARRIER,
+        .data_seed = job->seed,
+        .sync = o->sync == SYNC_END     ? MEASURE_SYNC_END
+                : o->sync == SYNC_EVERY ? MEASURE_SYNC_EVERY
+                                        : MEASURE_SYNC_NONE,
+    };
+    return IOBM_OK;
+}
+
+static enum iobm_status measure_one_all(struct job *job,
+                                        const struct measure_phase *phase,
+                                        int64_t repeat, struct iobm_error *err)
+{
+    struct iobm_phase_row row;
+    struct iobm_rank_row *ranks = NULL;
+    struct iobm_error other;
+    bool root = job->comm->rank == 0;
+    enum iobm_status outcome = IOBM_OK;
+    enum iobm_status status = IOBM_OK;
+
+    if (root) {
+        begin_row(job, phase->kind, repeat, &row);
+        ranks = calloc((size_t)job->comm->size, sizeof(*ranks));
+        if (!ranks)
+            status = iobm_fail(err, IOBM_ENOMEM, "cannot keep a phase");
+    }
+    status = par_agree_all(job->comm, status, NULL, err);
+    if (status == IOBM_OK)
+        outcome = measure_phase_all(&job->measure, phase, root ? &row : NULL,
+                                    ranks, err);
+    if (status == IOBM_OK && root) {
+        for (int r = 0; r < job->comm->size; r++) {
+            ranks[r].phase = row.phase;
+            ranks[r].repeat = repeat;
+            copy_text(ranks[r].op, sizeof(ranks[r].op), row.op);
+        }
+        if (outcome != IOBM_OK && outcome != IOBM_EINVALID) {
+            job_name_rank(job, err);
+            copy_text(row.reason, sizeof(row.reason), err->text);
+        }
+        status = publish(job, &row, ranks, &other);
+    }
+    free(ranks);
+    status = par_agree_all(job->comm, status, NULL, &other);
+    if (outcome == IOBM_OK && status != IOBM_OK) {
+        *err = other;
+        return status;
+    }
+    return outcome;
+}
+
+static enum iobm_status phase_all(struct job *job, enum iobm_op_kind kind,
+                                  int64_t repeat, struct iobm_error *err)
+{
+    struct measure_phase phase;
+    struct iobm_error other;
+    enum iobm_status status = describe(job, kind, &phase, err);
+
+    status = par_agree_all(job->comm, status, NULL, err);
+    if (status == IOBM_OK)
+        status = make_ready_all(job, kind, err);
+    if (status == IOBM_OK)
+        status = check_readable_all(job, kind, &phase, err);
+    if (status == IOBM_OK)
+        status = measure_one_all(job, &phase, repeat, err);
+    /* Every byte is there also when the clocks were not to be trusted. */
+    if (status == IOBM_OK || status == IOBM_EINVALID) {
+        enum iobm_status marked = mark_complete_all(job, kind, &other);
+
+        if (marked != IOBM_OK) {
+            *err = other;
+            status = marked;
+        }
+    }
+    return status;
+}
+
+/* Wait as asked between phases; a signal ends it. */
+static void pause_between(const struct job *job)
+{
+    int64_t until = clock_now_ns() + job->options->delay_ns;
+    int64_t left = job->options->delay_ns;
+
+    while (left > 0 && !job->stop.flag) {
+        clock_sleep_ns(left < 100000000 ? left : 100000000);
+        left = until - clock_now_ns();
+    }
+}
+
+enum iobm_status job_phases_all(struct job *job, struct iobm_error *err)
+{
+    const struct run_options *o = job->options;
+    enum iobm_status outcome = IOBM_OK;
+    bool first = true;
+
+    for (int64_t i = 0; i < o->repeats; i++) {
+        for (int kind = IOBM_OP_WRITE; kind <= IOBM_OP_READ; kind++) {
+            struct iobm_error one;
+            enum iobm_status status;
+
+            if (kind == IOBM_OP_WRITE ? !o->write : !o->read)
+                continue;
+            if (!first)
+                pause_between(job);
+            first = false;
+            status = phase_all(job, (enum iobm_op_kind)kind, i, &one);
+            if (status != IOBM_OK) {
+                *err = one;
+                outcome = status;
+            }
+            if (status != IOBM_OK && status != IOBM_EINVALID)
+                return status;
+        }
+    }
+    return outcome;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * What the bytes of the test files are, and how they get under an operation
+ * without being copied: the pool is repeated in memory until every window of
+ * a transfer's length is contiguous in it.  Nothing here touches a file.
+ */
+
+#include "engine/data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/rng.h"
+
+#define WORDS_PER_BLOCK (DATA_BLOCK_BYTES / 8)
+#define MEASURE_BYTES   (INT64_C(4) << 20)
+
+/* More than any memory, and far from where sums overflow. */
+#define TRANSFER_MAX_BYTES (INT64_C(1) << 46)
+
+/* Pool and stamps come from the same seed: keep their counters apart. */
+#define STAMP_STREAM UINT64_C(0x5354414d50)
+
+static void *pages(size_t bytes)
+{
+    void *memory;
+
+    return posix_memalign(&memory, DATA_BLOCK_BYTES, bytes) == 0 ? memory
+                                                                 : NULL;
+}
+
+/* All of the pool, then again and again what lies a pool further down. */
+static void fill_pool(struct data *data)
+{
+    size_t have = DATA_POOL_BYTES;
+
+    rng_fill(data->pool, have, data->seed, 0);
+    while (have < data->pool_bytes) {
+        size_t n = data->pool_bytes - have;
+
+        if (n > have)
+            n = have;
+        memcpy(data->pool + have, data->pool, n);
+        have += n;
+    }
+}
+
+static void pool_block(const struct data *data, int64_t block,
+                       unsigned char *out)
+{
+    rng_fill(out, DATA_BLOCK_BYTES, data->seed,
+             (uint64_t)(block % DATA_POOL_BLOCKS * WORDS_PER_BLOCK));
+}
+
+enum iobm_status data_init(struct data *data, uint64_t seed, int file,
+                           int64_t part_bytes, int64_t transfer_bytes,
+                           struct iobm_error *err)
+{
+    int64_t most = part_bytes < transfer_bytes ? part_bytes : transfer_bytes;
+    bool small = part_bytes < DATA_POOL_BYTES;
+    /* An operation that begins and ends inside of blocks touches one more. */
+    int64_t window = most / DATA_BLOCK_BYTES + 2;
+    int64_t blocks = DATA_POOL_BLOCKS + window;
+
+    *data = (struct data){.seed = seed};
+    data->key = rng_at(seed ^ STAMP_STREAM, (uint64_t)file);
+    data->first_block =
+        (int64_t)rng_below(data->key, 0, (uint64_t)DATA_POOL_BLOCKS);
+    if (most <= TRANSFER_MAX_BYTES) {
+        data->pool_bytes = (size_t)(blocks * DATA_BLOCK_BYTES);
+        data->scratch_bytes = (size_t)(window * DATA_BLOCK_BYTES);
+        data->pool = pages(data->pool_bytes);
+        data->scratch = pages(data->scratch_bytes);
+        data->made = small ? calloc((size_t)blocks, 1) : NULL;
+    }
+    if (!data->pool || !data->scratch || (small && !data->made)) {
+        data_release(data);
+        return iobm_fail(err, IOBM_ENOMEM,
+                         "cannot allocate memory for transfers of %lld bytes",
+                         (long long)most);
+    }
+    if (!data->made)
+        fill_pool(data);
+    return IOBM_OK;
+}
+
+void data_release(struct data *data)
+{
+    free(data->pool);
+    free(data->scratch);
+    free(data->made);
+    data->pool = data->scratch = data->made = NULL;
+}
+
+static uint64_t stamp(const struct data *data, int64_t block)
+{
+    return rng_mix(data->key + (uint64_t)block);
+}
+
+static void make_blocks(struct data *data, int64_t first, int64_t count)
+{
+    for (int64_t i = first; i < first + count; i++)
+        if (!data->made[i]) {
+            pool_block(data, i, data->pool + i * DATA_BLOCK_BYTES);
+            data->made[i] = 1;
+        }
+}
+
+/* A window of the pool that holds [offset, offset + bytes) of the file. */
+static unsigned char *window(struct data *data, int64_t offset, int64_t bytes)
+{
+    int64_t within = offset % DATA_BLOCK_BYTES;
+    int64_t block = offset / DATA_BLOCK_BYTES;
+    int64_t count = (within + bytes + DATA_BLOCK_BYTES - 1) / DATA_BLOCK_BYTES;
+    int64_t at = (data->first_block + block) % DATA_POOL_BLOCKS;
+    unsigned char *first = data->pool + at * DATA_BLOCK_BYTES;
+
+    if (data->made)
+        make_blocks(data, at, count);
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t value = stamp(data, block + i);
+
+        memcpy(first + i * DATA_BLOCK_BYTES, &value, sizeof(value));
+    }
+    return first + within;
+}
+
+void data_prepare(struct data *data, struct iobm_op *op)
+{
+    int64_t offset, bytes;
+
+    if (op->stride_bytes == 0) {
+        op->buffer = window(data, op->offset, op->size);
+        return;
+    }
+    for (int64_t done = 0; done < op->size; done += bytes) {
+        bytes = iobm_op_piece(op, done, &offset);
+        memcpy(data->scratch + done, window(data, offset, bytes),
+               (size_t)bytes);
+    }
+    op->buffer = data->scratch;
+}
+
+void data_warm(struct data *data, const struct iobm_op *op)
+{
+    struct iobm_op copy = *op;
+
+    data_prepare(data, &copy);
+}
+
+/* One whole block of the file. */
+static void expect_block(const struct data *data, int64_t block,
+                         unsigned char *out)
+{
+    int64_t at = (data->first_block + block) % DATA_POOL_BLOCKS;
+    uint64_t value = stamp(data, block);
+
+    if (data->made && !data->made[at])
+        pool_block(data, at, out);
+    else
+        memcpy(out, data->pool + at * DATA_BLOCK_BYTES, DATA_BLOCK_BYTES);
+    memcpy(out, &value, sizeof(value));
+}
+
+void data_expect(const struct data *data, int64_t offset, int64_t size,
+                 unsigned char *out)
+{
+    unsigned char block[DATA_BLOCK_BYTES];
+
+    for (int64_t done = 0; done < size;) {
+        int64_t within = (offset + done) % DATA_BLOCK_BYTES;
+        int64_t n = DATA_BLOCK_BYTES - within;
+
+        if (n > size - done)
+            n = size - done;
+        expect_block(data, (offset + done) / DATA_BLOCK_BYTES, block);
+        memcpy(out + done, block + within, (size_t)n);
+        done += n;
+    }
+}
+
+/* Index of the first byte of 'got' that is not as the file is at 'offset', or
+ * -1. */
+static int64_t differs(const struct data *data, int64_t offset, int64_t bytes,
+                       const unsigned char *got)
+{
+    unsigned char want[DATA_BLOCK_BYTES];
+
+    for (int64_t done = 0, n; done < bytes; done += n) {
+        n = DATA_BLOCK_BYTES - (offset + done) % DATA_BLOCK_BYTES;
+        if (n > bytes - done)
+            n = bytes - done;
+        data_expect(data, offset + done, n, want);
+        if (memcmp(got + done, want, (size_t)n) == 0)
+            continue;
+        for (int64_t i = 0; i < n; i++)
+            if (got[done + i] != want[i])
+                return done + i;
+    }
+    return -1;
+}
+
+int64_t data_check(const struct data *data, const struct iobm_op *op)
+{
+    const unsigned char *buffer = op->buffer;
+
+    for (int64_t done = 0, bytes; done < op->size; done += bytes) {
+        int64_t offset, wrong;
+
+        bytes = iobm_op_piece(op, done, &offset);
+        wrong = differs(data, offset, bytes, buffer + done);
+        if (wrong >= 0)
+            return offset + wrong;
+    }
+    return -1;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Two blocks with the same 64-bit hash are taken to be alike: among the 1024
+ * blocks at hand, a chance of 1 in 10^13. */
+static double duplicates(const unsigned char *plain, int64_t bytes)
+{
+    uint64_t hash[MEASURE_BYTES / DATA_BLOCK_BYTES];
+    size_t n = (size_t)(bytes / DATA_BLOCK_BYTES), alike = 0;
+
+    if (n == 0)
+        return NAN;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *block = plain + i * DATA_BLOCK_BYTES;
+
+        hash[i] = 0;
+        for (int64_t w = 0; w < WORDS_PER_BLOCK; w++) {
+            uint64_t value;
+
+            memcpy(&value, block + 8 * w, sizeof(value));
+            hash[i] = rng_mix(hash[i] + value) + (uint64_t)w;
+        }
+    }
+    qsort(hash, n, sizeof(hash[0]), by_value);
+    for (size_t i = 1; i < n; i++)
+        alike += hash[i] == hash[i - 1];
+    return (double)alike / (double)n;
+}
+
+void data_measure(const struct data *data, int64_t bytes, double *zlib_ratio,
+                  double *duplicate_share)
+{
+    int64_t n = bytes < MEASURE_BYTES ? bytes : MEASURE_BYTES;
+    uLongf room;
+    unsigned char *plain, *packed;
+
+    *zlib_ratio = *duplicate_share = NAN;
+    if (n <= 0)
+        return;
+    room = compressBound((uLong)n);
+    plain = malloc((size_t)n);
+    packed = malloc(room);
+    if (plain && packed) {
+        data_expect(data, 0, n, plain);
+        *duplicate_share = duplicates(plain, n);
+        if (compress2(packed, &room, plain, (uLong)n, 1) == Z_OK)
+            *zlib_ratio = (double)room / (double)n;
+    }
+    free(plain);
+    free(packed);
+}

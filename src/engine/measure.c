@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * A phase around its timed loop: what is made ready before the clock starts,
+ * the sync points, the outcome that all ranks agree on.  The figures are
+ * engine/reduce.c's.
+ */
+
+#include "engine/measure.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "engine/phase.h"
+#include "engine/reduce.h"
+
+#define MARKS_ROOM 4096
+
+struct work {
+    void *file, *plan;
+    struct data data;
+    void *buffer;
+    int64_t (*mark_room)[2];
+    struct marks marks;
+    struct phase_input in;
+    struct phase_output out;
+    int64_t outer_from_ns, outer_to_ns; /* this rank's clock */
+    int64_t late_ns;
+    int64_t start_utc_ns;
+};
+
+static int64_t part_bytes(const struct measure_phase *phase)
+{
+    return layout_part_bytes(phase->layout, phase->part);
+}
+
+/* Bytes of the largest single operation of this rank. */
+static int64_t largest_op(const struct measure_phase *phase)
+{
+    int64_t part = part_bytes(phase);
+    int64_t most = phase->layout->transfer_bytes;
+
+    return part < most ? part : most;
+}
+
+static void work_release(struct work *work)
+{
+    data_release(&work->data);
+    free(work->buffer);
+    free(work->mark_room);
+    free(work->plan);
+    free(work->file);
+}
+
+static enum iobm_status make_buffer(struct work *work, int64_t bytes,
+                                    struct iobm_error *err)
+{
+    size_t room = ((size_t)bytes / DATA_BLOCK_BYTES + 2) * DATA_BLOCK_BYTES;
+
+    if (posix_memalign(&work->buffer, DATA_BLOCK_BYTES, room) != 0) {
+        work->buffer = NULL;
+        return iobm_fail(err, IOBM_ENOMEM,
+                         "cannot allocate a transfer buffer of %zu bytes",
+                         room);
+    }
+    memset(work->buffer, 0x5a, room); /* fault the pages in, untimed */
+    return IOBM_OK;
+}
+
+static void describe_open(const struct measure_phase *phase,
+                          struct iobm_open *how)
+{
+    const struct layout *layout = phase->layout;
+    bool write = phase->kind == IOBM_OP_WRITE;
+
+    *how = (struct iobm_open){
+        .path = phase->path,
+        .mode = write ? IOBM_OPEN_WRITE : IOBM_OPEN_READ,
+        .file_bytes =
+            layout_file_bytes(layout, layout->shared ? 0 : phase->part),
+        .alignment_bytes = phase->alignment_bytes,
+        .first_byte = layout_part_offset(layout, phase->part),
+    };
+    if (phase->create)
+        how->mode |= IOBM_OPEN_CREATE;
+    if (phase->direct)
+        how->mode |= IOBM_OPEN_DIRECT;
+    if (phase->dsync && write)
+        how->mode |= IOBM_OPEN_DSYNC;
+    if (phase->device)
+        how->mode |= IOBM_OPEN_DEVICE;
+    if (layout->strided) {
+        how->block_bytes = layout->block_bytes;
+        how->stride_bytes = layout->block_bytes * layout->parts;
+    }
+}
+
+/* Everything that can be done before the clock starts. */
+static enum iobm_status prepare(const struct measure *measure,
+                                const struct measure_phase *phase,
+                                struct work *work, struct iobm_error *err)
+{
+    const struct iobm_backend *backend = measure->backend;
+    const struct iobm_workload_input plan = {
+        .layout = phase->layout,
+        .part = phase->part,
+        .kind = phase->kind,
+        .seed = phase->data_seed,
+    };
+    enum iobm_status status;
+
+    work->file = calloc(1, backend->file_size ? backend->file_size : 1);
+    work->plan = calloc(1, measure->workload->state_size);
+    work->mark_room = calloc(MARKS_ROOM, sizeof(*work->mark_room));
+    if (!work->file || !work->plan || !work->mark_room)
+        return iobm_fail(err, IOBM_ENOMEM, "cannot allocate a phase");
+    work->marks.at = work->mark_room;
+    work->marks.room = MARKS_ROOM;
+    status = measure->workload->plan(work->plan, &plan, err);
+    if (status != IOBM_OK)
+        return status;
+    if (phase->kind == IOBM_OP_READ)
+        return make_buffer(work, largest_op(phase), err);
+    return data_init(&work->data, phase->data_seed,
+                     phase->layout->shared ? 0 : phase->part, part_bytes(phase),
+                     largest_op(phase), err);
+}
+
+static void fill_input(const struct measure *measure,
+                       const struct measure_phase *phase, struct work *work)
+{
+    bool write = phase->kind == IOBM_OP_WRITE;
+    bool each = write && phase->sync == MEASURE_SYNC_EVERY;
+    bool group =
+        phase->layout->shared && (measure->backend->caps & IOBM_CAP_MPI_OPEN);
+    bool lockstep = phase->collective || (each && group);
+
+    work->in = (struct phase_input){
+        .backend = measure->backend,
+        .state = measure->state,
+        .file = work->file,
+        .kind = phase->kind,
+        .workload = measure->workload,
+        .plan = work->plan,
+        .turns = lockstep ? layout_max_ops(phase->layout) : -1,
+        .collective = phase->collective,
+        .sync_each = each,
+        .sync_end = write && phase->sync == MEASURE_SYNC_END,
+        .sync_always = group,
+        .data = write ? &work->data : NULL,
+        .buffer = work->buffer,
+        .stop = measure->stop,
+        .watch = measure->watch,
+        .marks = &work->marks,
+    };
+    describe_open(phase, &work->in.how);
+}
+
+/* From the common start to the end barrier. */
+static enum iobm_status run_timed_all(const struct measure *measure,
+                                      const struct measure_phase *phase,
+                                      struct work *work, struct iobm_error *err)
+{
+    enum iobm_status status;
+    int64_t start_ns;
+
+    work->outer_from_ns = clock_now_ns();
+    if (phase->barrier_start) {
+        status = par_barrier_all(measure->comm, err);
+        work->start_utc_ns = clock_utc_ns();
+        if (status != IOBM_OK)
+            return status;
+    } else {
+        status = timeline_start_all(measure->timeline, &start_ns,
+                                    &work->start_utc_ns, err);
+        if (status != IOBM_OK)
+            return status;
+        work->late_ns = timeline_wait(start_ns);
+    }
+    phase_run(&work->in, &work->out);
+    status = stop_barrier_all(measure->stop, err);
+    work->outer_to_ns = clock_now_ns();
+    return status;
+}
+
+/* What was written must be there: the file has the size it should have. */
+static enum iobm_status check_size(const struct measure *measure,
+                                   const struct measure_phase *phase,
+                                   const struct iobm_open *how,
+                                   struct iobm_error *err)
+{
+    struct stat st;
+
+    if (phase->kind != IOBM_OP_WRITE || phase->device ||
+        !(measure->backend->caps & IOBM_CAP_PERSISTENT))
+        return IOBM_OK;
+    if (phase->layout->shared && measure->comm->rank != 0)
+        return IOBM_OK;
+    if (stat(phase->path, &st) != 0)
+        return iobm_fail_errno(err, errno, "cannot find '%s' after writing it",
+                               phase->path);
+    if (st.st_size != how->file_bytes)
+        return iobm_fail(err, IOBM_EIO,
+                         "'%s' has %lld bytes after writing %lld", phase->path,
+                         (long long)st.st_size, (long long)how->file_bytes);
+    return IOBM_OK;
+}
+
+/* The outcome of a rank: what the back end said, and what the bytes say. */
+static enum iobm_status judge(const struct measure *measure,
+                              const struct measure_phase *phase,
+                              struct work *work, struct iobm_error *err)
+{
+    struct phase_output *out = &work->out;
+
+    if (out->status != IOBM_OK) {
+        *err = out->err;
+        return out->status;
+    }
+    if (out->bytes != part_bytes(phase))
+        return iobm_fail(err, IOBM_EIO, "moved %lld of %lld bytes of '%s'",
+                         (long long)out->bytes, (long long)part_bytes(phase),
+                         phase->path);
+    return check_size(measure, phase, &work->in.how, err);
+}
+
+static void copy_text(char *to, size_t room, const char *from)
+{
+    size_t n = strnlen(from, room - 1);
+
+    memcpy(to, from, n);
+    to[n] = '\0';
+}
+
+/* Rank 0: what became of the phase. */
+static void fill_status(enum iobm_status status, const struct iobm_error *err,
+                        struct iobm_phase_row *row)
+{
+    const char *text = "failed";
+
+    if (status == IOBM_OK)
+        text = "complete";
+    else if (status == IOBM_ESTOPPED)
+        text = "interrupted";
+    else if (status == IOBM_EINVALID)
+        text = "invalid";
+    copy_text(row->status, sizeof(row->status), text);
+    copy_text(row->reason, sizeof(row->reason),
+              status == IOBM_OK ? "" : err->text);
+}
+
+/* An interruption is told by the signal, whichever rank it came to. */
+static enum iobm_status name_signal_all(const struct measure *measure,
+                                        struct iobm_error *err)
+{
+    int64_t by = measure->stop->flag;
+    struct iobm_error other;
+
+    if (par_max_all(measure->comm, &by, 1, &other) == IOBM_OK && by > 0)
+        return iobm_fail(err, IOBM_ESTOPPED, "stopped by %s",
+                         watch_signal_name((int)by));
+    return IOBM_ESTOPPED;
+}
+
+/* The phase has been run: settle, agree and reduce. */
+static enum iobm_status conclude_all(const struct measure *measure,
+                                     const struct measure_phase *phase,
+                                     struct work *work,
+                                     struct iobm_phase_row *row,
+                                     struct iobm_rank_row *ranks,
+                                     struct iobm_error *err)
+{
+    struct iobm_error local = {.rank = -1};
+    struct iobm_error other;
+    const struct reduce_input reduce = {
+        .out = &work->out,
+        .marks = &work->marks,
+        .outer_ns = work->outer_to_ns - work->outer_from_ns,
+        .late_ns = work->late_ns,
+        .part = phase->part,
+        .transfer_bytes = phase->layout->transfer_bytes,
+        .seed = phase->data_seed,
+    };
+    enum iobm_status outcome = judge(measure, phase, work, &local);
+    double failures = outcome != IOBM_OK && outcome != IOBM_ESTOPPED;
+    enum iobm_status status;
+
+    outcome = par_agree_all(measure->comm, outcome, NULL, &local);
+    status = par_sum_all(measure->comm, &failures, 1, &other);
+    if (status == IOBM_OK)
+        status = stop_settle_all(measure->stop, &other);
+    if (status == IOBM_OK)
+        status = timeline_point_all(measure->timeline, &other);
+    if (status != IOBM_OK) {
+        *err = other;
+        return status;
+    }
+    if (outcome == IOBM_ESTOPPED)
+        outcome = name_signal_all(measure, &local);
+    status = reduce_phase_all(measure, &reduce, outcome, row, ranks, &other);
+    if (outcome == IOBM_OK && status != IOBM_OK) {
+        outcome = status;
+        local = other;
+    }
+    if (row)
+        fill_status(outcome, &local, row);
+    if (outcome != IOBM_OK) {
+        *err = local;
+        if (failures > 1) {
+            size_t used = strlen(err->text);
+
+            snprintf(err->text + used, sizeof(err->text) - used,
+                     " (%.0f more ranks failed)", failures - 1);
+        }
+    }
+    return outcome;
+}
+
+enum iobm_status measure_phase_all(const struct measure *measure,
+                                   const struct measure_phase *phase,
+                                   struct iobm_phase_row *row,
+                                   struct iobm_rank_row *ranks,
+                                   struct iobm_error *err)
+{
+    struct work work = {0};
+    enum iobm_status status;
+
+    if (row)
+        reduce_clear(row);
+    status = prepare(measure, phase, &work, err);
+    status = par_agree_all(measure->comm, status, NULL, err);
+    if (status == IOBM_OK)
+        status = timeline_point_all(measure->timeline, err);
+    if (status == IOBM_OK) {
+        fill_input(measure, phase, &work);
+        status = run_timed_all(measure, phase, &work, err);
+    }
+    if (row && status == IOBM_OK)
+        clock_iso8601(row->started_utc, sizeof(row->started_utc),
+                      work.start_utc_ns);
+    if (status == IOBM_OK)
+        status = conclude_all(measure, phase, &work, row, ranks, err);
+    else if (row)
+        fill_status(status, err, row);
+    work_release(&work);
+    return status;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * From the ranks' stamps to figures.  What every figure means is in
+ * stats/bandwidth.h and docs/method.md; here is only who computes what where:
+ * each rank puts its own times on the global timeline, rank 0 reduces, and
+ * the windows that need progress marks are summed over all.
+ */
+
+#include "engine/reduce.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats/spread.h"
+
+/* What one rank sends to rank 0: its row, and times that the row has not. */
+struct sent {
+    struct iobm_rank_row row;
+    int64_t open_ns, io_end_ns, close_ns; /* global */
+};
+
+static void fill_sent(const struct measure *measure,
+                      const struct reduce_input *in, struct sent *sent)
+{
+    const struct phase_output *out = in->out;
+    const struct timeline *line = measure->timeline;
+    struct iobm_rank_row *row = &sent->row;
+    int node = measure->map->node_of[measure->comm->rank];
+    int64_t start_bound, end_bound, spare;
+
+    memset(sent, 0, sizeof(*sent));
+    row->rank = measure->comm->rank;
+    memcpy(row->node, measure->map->host[node], sizeof(row->node));
+    row->part = in->part;
+    row->start_ns = timeline_global(line, out->start_ns, &start_bound);
+    row->end_ns = timeline_global(line, out->sync_end_ns, &end_bound);
+    row->clock_bound_ns = start_bound > end_bound ? start_bound : end_bound;
+    row->open_ns = out->start_ns - out->open_start_ns;
+    row->io_ns = out->io_end_ns - out->start_ns;
+    row->sync_ns = out->sync_end_ns - out->io_end_ns;
+    row->close_ns = out->close_end_ns - out->sync_end_ns;
+    row->bytes = out->bytes;
+    row->ops = out->ops;
+    row->errors = out->errors;
+    row->late_ns = in->late_ns;
+    row->latency_sum_ns = out->latency_sum_ns;
+    row->latency_max_ns = out->latency_max_ns;
+    row->prepare_ns = out->prepare_ns;
+    row->rate_Bps =
+        row->end_ns > row->start_ns
+            ? (double)row->bytes * 1e9 / (double)(row->end_ns - row->start_ns)
+            : NAN;
+    sent->open_ns = timeline_global(line, out->open_start_ns, &spare);
+    sent->io_end_ns = timeline_global(line, out->io_end_ns, &spare);
+    sent->close_ns = timeline_global(line, out->close_end_ns, &spare);
+}
+
+void reduce_clear(struct iobm_phase_row *row)
+{
+    row->bw_naive_Bps = row->bw_slowest_Bps = row->bw_wall_Bps = NAN;
+    row->bw_wall_low_Bps = row->bw_wall_high_Bps = NAN;
+    row->bw_steady_Bps = row->bw_steady_edge_pct = row->bw_q90_Bps = NAN;
+    row->bw_open_close_Bps = row->bw_cache_Bps = NAN;
+    row->inflation_ranks = row->inflation_start = NAN;
+    row->loss_ramp_pct = row->loss_tail_pct = NAN;
+    row->imbalance = row->rate_cov = row->rate_jain = NAN;
+    row->node_eta2 = row->node_p = NAN;
+    row->rank_min_Bps = row->rank_max_Bps = NAN;
+    row->duty_pct = row->prepare_pct = NAN;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Rank 0: sums and maxima over the ranks. */
+static void sum_up(const struct measure *measure, const struct sent *all,
+                   struct iobm_phase_row *row)
+{
+    int64_t latency = 0, prepare = 0, duration = 0;
+    int64_t latest_bound = 0, most = 0;
+
+    for (int r = 0; r < measure->comm->size; r++) {
+        const struct iobm_rank_row *one = &all[r].row;
+
+        row->bytes += one->bytes;
+        row->ops += one->ops;
+        row->errors += one->errors;
+        row->late_ranks += one->late_ns > 0;
+        row->open_max_s = larger(row->open_max_s, (double)one->open_ns / 1e9);
+        row->sync_max_s = larger(row->sync_max_s, (double)one->sync_ns / 1e9);
+        row->close_max_s =
+            larger(row->close_max_s, (double)one->close_ns / 1e9);
+        if (one->latency_max_ns > most)
+            most = one->latency_max_ns;
+        if (one->clock_bound_ns > latest_bound)
+            latest_bound = one->clock_bound_ns;
+        if (one->bytes == 0)
+            continue;
+        latency += one->latency_sum_ns;
+        prepare += one->prepare_ns;
+        duration += one->end_ns - one->start_ns;
+    }
+    row->latency_max_s = (double)most / 1e9;
+    row->clock_bound_s = (double)latest_bound / 1e9;
+    row->duty_pct =
+        duration > 0 ? 100.0 * (double)latency / (double)duration : NAN;
+    row->prepare_pct =
+        duration > 0 ? 100.0 * (double)prepare / (double)duration : NAN;
+}
+
+static void fill_bandwidth(const struct bw_result *bw,
+                           struct iobm_phase_row *row)
+{
+    row->first_start_ns = bw->s0;
+    row->last_start_ns = bw->s1;
+    row->first_end_ns = bw->e0;
+    row->last_end_ns = bw->e1;
+    row->seconds = bw->seconds;
+    row->start_skew_s = (double)(bw->s1 - bw->s0) / 1e9;
+    row->bw_naive_Bps = bw->naive;
+    row->bw_slowest_Bps = bw->slowest;
+    row->bw_wall_Bps = bw->wall;
+    row->bw_wall_low_Bps = bw->wall_low;
+    row->bw_wall_high_Bps = bw->wall_high;
+    row->bw_open_close_Bps = bw->open_close;
+    row->bw_cache_Bps = bw->cache;
+    row->inflation_ranks = bw->inflation_ranks;
+    row->inflation_start = bw->inflation_start;
+    row->too_short = bw->too_short;
+}
+
+/* Rank 0: how evenly the ranks did. */
+static enum iobm_status fill_spread(const struct measure *measure,
+                                    struct sent *all, uint64_t seed,
+                                    struct iobm_phase_row *row,
+                                    struct iobm_error *err)
+{
+    int n = measure->comm->size;
+    double *duration = calloc((size_t)n, sizeof(*duration));
+    double *rate = calloc((size_t)n, sizeof(*rate));
+    int *node = calloc((size_t)n, sizeof(*node));
+    bool *straggler = calloc((size_t)n, sizeof(*straggler));
+    int *who = calloc((size_t)n, sizeof(*who));
+    struct spread spread;
+    size_t active = 0;
+    bool ok = duration && rate && node && straggler && who;
+
+    for (int r = 0; ok && r < n; r++) {
+        const struct iobm_rank_row *one = &all[r].row;
+
+        if (one->bytes == 0 || one->end_ns <= one->start_ns)
+            continue;
+        duration[active] = (double)(one->end_ns - one->start_ns) / 1e9;
+        rate[active] = one->rate_Bps;
+        node[active] = measure->map->node_of[r];
+        who[active++] = r;
+    }
+    ok = ok &&
+         spread_compute(duration, rate, node, active, seed, straggler, &spread);
+    for (size_t i = 0; ok && i < active; i++)
+        all[who[i]].row.straggler = straggler[i];
+    if (ok) {
+        row->imbalance = spread.imbalance;
+        row->rate_cov = spread.cov;
+        row->rate_jain = spread.jain;
+        row->stragglers = spread.stragglers;
+        row->node_eta2 = spread.node_eta2;
+        row->node_p = spread.node_p;
+        row->rank_min_Bps = spread.min_rate;
+        row->rank_max_Bps = spread.max_rate;
+    }
+    free(duration);
+    free(rate);
+    free(node);
+    free(straggler);
+    free(who);
+    if (!ok)
+        return iobm_fail(err, IOBM_ENOMEM, "cannot compare %d ranks", n);
+    return IOBM_OK;
+}
+
+/* Rank 0's part of the windows: where they lie; -1 bounds: there is none. */
+struct windows {
+    int64_t steady_from, steady_to;
+    int64_t q90_from, q90_to;
+    int64_t s1, e0;
+};
+
+static void find_windows(const struct bw_rank *ranks, int n,
+                         const struct bw_result *bw, struct windows *w)
+{
+    *w = (struct windows){-1, -1, -1, -1, bw->s1, bw->e0};
+    if (!bw_window(ranks, (size_t)n, 1.0, &w->steady_from, &w->steady_to))
+        w->steady_from = w->steady_to = -1;
+    if (!bw_window(ranks, (size_t)n, 0.9, &w->q90_from, &w->q90_to))
+        w->q90_from = w->q90_to = -1;
+}
+
+/* This rank's bytes at a time of the global timeline: the marks are local, so
+ * the point is moved by what the rank's own start is off. */
+static double bytes_at(const struct reduce_input *in, const struct sent *mine,
+                       int64_t global_ns)
+{
+    int64_t local = in->out->start_ns + (global_ns - mine->row.start_ns);
+
+    return marks_bytes_at(in->marks, local);
+}
+
+/* All ranks: what the windows hold, summed; rank 0 turns it into rates. */
+static enum iobm_status fill_windows_all(
+    const struct measure *measure, const struct reduce_input *in,
+    const struct sent *mine, struct windows *w, const struct bw_result *bw,
+    struct iobm_phase_row *row, struct iobm_error *err)
+{
+    double sums[5] = {0};
+    double seconds, ramp, tail;
+    enum iobm_status status =
+        par_bcast_all(measure->comm, w, sizeof(*w), 0, err);
+
+    if (status != IOBM_OK)
+        return status;
+    if (mine->row.bytes > 0) {
+        sums[0] = bytes_at(in, mine, w->steady_to) -
+                  bytes_at(in, mine, w->steady_from);
+        sums[1] =
+            bytes_at(in, mine, w->q90_to) - bytes_at(in, mine, w->q90_from);
+        sums[2] = bytes_at(in, mine, w->s1);
+        sums[3] = bytes_at(in, mine, w->e0);
+        sums[4] = 1;
+    }
+    status = par_sum_all(measure->comm, sums, 5, err);
+    if (status != IOBM_OK || measure->comm->rank != 0)
+        return status;
+    if (w->steady_to > w->steady_from) {
+        seconds = (double)(w->steady_to - w->steady_from) / 1e9;
+        row->bw_steady_Bps = sums[0] / seconds;
+        row->bw_steady_edge_pct =
+            sums[0] > 0
+                ? 100.0 * sums[4] * (double)in->transfer_bytes / (2.0 * sums[0])
+                : NAN;
+        bw_losses(bw, row->bw_steady_Bps, sums[2], sums[3], &ramp, &tail);
+        row->loss_ramp_pct = 100.0 * ramp;
+        row->loss_tail_pct = 100.0 * tail;
+    }
+    if (w->q90_to > w->q90_from)
+        row->bw_q90_Bps = sums[1] / ((double)(w->q90_to - w->q90_from) / 1e9);
+    return IOBM_OK;
+}
+
+static void to_bw_ranks(const struct sent *all, int n, struct bw_rank *ranks)
+{
+    for (int r = 0; r < n; r++) {
+        const struct sent *one = &all[r];
+
+        ranks[r] = (struct bw_rank){
+            .start_ns = one->row.start_ns,
+            .end_ns = one->row.end_ns,
+            .bound_ns = one->row.clock_bound_ns,
+            .bytes = one->row.bytes,
+            .io_end_ns = one->io_end_ns,
+            .open_ns = one->open_ns,
+            .close_ns = one->close_ns,
+        };
+    }
+}
+
+/*
+ * The sandwich test needs no model of the clocks.  When it fails, the only
+ * bandwidth that stands is the one by rank 0's own clock: a lower bound.
+ */
+static enum iobm_status check_clock(const struct reduce_input *in,
+                                    const struct bw_result *bw,
+                                    struct iobm_phase_row *row,
+                                    struct iobm_error *err)
+{
+    int64_t outer = in->outer_ns;
+    int64_t bound = (int64_t)(row->clock_bound_s * 1e9);
+
+    row->seconds_outer = (double)outer / 1e9;
+    if (bw->ordered && bw_sandwich(bw, outer, bound) && !row->clock_failed)
+        return IOBM_OK;
+    row->clock_failed = 1;
+    row->bw_wall_Bps = row->bw_wall_low_Bps =
+        (double)bw->bytes / row->seconds_outer;
+    row->bw_wall_high_Bps = NAN;
+    row->seconds = row->seconds_outer;
+    return iobm_fail(err, IOBM_EINVALID,
+                     "the clocks of the nodes disagree beyond their bounds: "
+                     "the bandwidth is a lower bound by rank 0's clock");
+}
+
+static enum iobm_status reduce_rank0(const struct measure *measure,
+                                     const struct reduce_input *in,
+                                     struct sent *all, struct bw_rank *ranks,
+                                     struct bw_result *bw,
+                                     struct iobm_phase_row *row,
+                                     struct iobm_error *err)
+{
+    int n = measure->comm->size;
+    enum iobm_status status;
+
+    to_bw_ranks(all, n, ranks);
+    bw_compute(ranks, (size_t)n, bw);
+    fill_bandwidth(bw, row);
+    status = fill_spread(measure, all, in->seed, row, err);
+    if (status != IOBM_OK)
+        return status;
+    return check_clock(in, bw, row, err);
+}
+
+/* Gather, and on rank 0 reduce; the windows take everyone. */
+enum iobm_status reduce_phase_all(const struct measure *measure,
+                                  const struct reduce_input *in,
+                                  enum iobm_status outcome,
+                                  struct iobm_phase_row *row,
+                                  struct iobm_rank_row *ranks,
+                                  struct iobm_error *err)
+{
+    int n = measure->comm->rank == 0 ? measure->comm->size : 0;
+    struct sent mine;
+    struct sent *all = calloc((size_t)n + 1, sizeof(*all));
+    struct bw_rank *bw_ranks = calloc((size_t)n + 1, sizeof(*bw_ranks));
+    struct bw_result bw = {0};
+    struct windows windows = {-1, -1, -1, -1, -1, -1};
+    struct iobm_error invalid = {0};
+    enum iobm_status status = IOBM_OK;
+    int64_t worst;
+
+    if (!all || !bw_ranks)
+        status = iobm_fail(err, IOBM_ENOMEM, "cannot gather the results");
+    status = par_agree_all(measure->comm, status, NULL, err);
+    if (status != IOBM_OK)
+        goto out;
+    fill_sent(measure, in, &mine);
+    worst = measure->timeline->check_failed;
+    status = par_max_all(measure->comm, &worst, 1, err);
+    if (status == IOBM_OK)
+        status = par_gather_all(measure->comm, &mine, sizeof(mine), all, err);
+    if (status != IOBM_OK)
+        goto out;
+    if (measure->comm->rank == 0) {
+        row->clock_failed = worst;
+        sum_up(measure, all, row);
+        if (outcome == IOBM_OK) {
+            status =
+                reduce_rank0(measure, in, all, bw_ranks, &bw, row, &invalid);
+            find_windows(bw_ranks, n, &bw, &windows);
+        }
+    }
+    if (outcome == IOBM_OK) {
+        enum iobm_status filled =
+            fill_windows_all(measure, in, &mine, &windows, &bw, row, err);
+
+        if (filled != IOBM_OK) {
+            status = filled;
+            goto out;
+        }
+    }
+    for (int r = 0; r < n; r++)
+        ranks[r] = all[r].row;
+    if (status != IOBM_OK)
+        *err = invalid;
+    status = par_agree_all(measure->comm, status, NULL, err);
+out:
+    free(all);
+    free(bw_ranks);
+    return status;
+}

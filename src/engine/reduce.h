@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef IOBM_ENGINE_REDUCE_H
+#define IOBM_ENGINE_REDUCE_H
+
+/* The ranks' stamps of one phase, reduced to figures on rank 0. */
+
+#include <stdint.h>
+
+#include "engine/measure.h"
+#include "engine/phase.h"
+
+/* What this rank has of the phase. */
+struct reduce_input {
+    const struct phase_output *out;
+    const struct marks *marks;
+    int64_t outer_ns; /* from before the start to behind the end barrier */
+    int64_t late_ns;
+    int part;
+    int64_t transfer_bytes;
+    uint64_t seed; /* of the permutation test */
+};
+
+/* No rate of a phase that failed is ever seen: all of them NaN. */
+void reduce_clear(struct iobm_phase_row *row);
+
+/*
+ * Collective; the timeline has its point behind the phase.  'outcome' is what
+ * all ranks agreed on: bytes and rows are filled in any case, rates only for
+ * IOBM_OK.  IOBM_EINVALID when the clocks cannot be trusted.
+ */
+enum iobm_status reduce_phase_all(const struct measure *measure,
+                                  const struct reduce_input *in,
+                                  enum iobm_status outcome,
+                                  struct iobm_phase_row *row,
+                                  struct iobm_rank_row *ranks,
+                                  struct iobm_error *err) IOBM_CHECK;
+
+#endif

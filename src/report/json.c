@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A run as JSON.  Keys are the names of the columns; how texts and numbers
+ * are spelt is base/str's.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+
+/* A text of at most 'room' bytes, perhaps without its NUL. */
+static void add_bounded(struct str *out, const char *text, size_t room)
+{
+    char *copy = strndup(text, room);
+
+    if (!copy) {
+        out->failed = true;
+        return;
+    }
+    str_add_json(out, copy);
+    free(copy);
+}
+
+/* "name":value,"name":value ... of one row, without the braces. */
+static void add_members(struct str *out, const struct iobm_column *columns,
+                        const void *row)
+{
+    for (const struct iobm_column *c = columns; c->type != IOBM_COL_END; c++) {
+        const void *from = (const char *)row + c->offset;
+
+        if (c != columns)
+            str_add(out, ",");
+        str_add_json(out, c->name);
+        str_add(out, ":");
+        if (c->type == IOBM_COL_TEXT)
+            add_bounded(out, from, c->size);
+        else if (c->type == IOBM_COL_F64)
+            str_add_json_double(out, *(const double *)from);
+        else
+            str_addf(out, "%" PRId64, *(const int64_t *)from);
+    }
+}
+
+/* "name":[{...},{...}], one row a line. */
+static void add_rows(struct str *out, const char *name,
+                     const struct iobm_column *columns, const void *rows,
+                     size_t count, size_t size)
+{
+    str_addf(out, "\"%s\":[", name);
+    for (size_t i = 0; i < count; i++) {
+        str_add(out, i > 0 ? ",\n{" : "\n{");
+        add_members(out, columns, (const char *)rows + i * size);
+        str_add(out, "}");
+    }
+    str_add(out, "]");
+}
+
+static bool seen_before(const struct kvlist *list, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(list->items[i].key, list->items[at].key) == 0)
+            return true;
+    return false;
+}
+
+/* All values of one key: a text, or an array when there are several. */
+static void add_values(struct str *out, const struct kvlist *list, size_t at)
+{
+    const char *key = list->items[at].key;
+    size_t count = 0;
+
+    for (size_t i = at; i < list->count; i++)
+        count += strcmp(list->items[i].key, key) == 0;
+    if (count == 1) {
+        str_add_json(out, list->items[at].value);
+        return;
+    }
+    for (size_t i = at, n = 0; i < list->count; i++) {
+        if (strcmp(list->items[i].key, key) != 0)
+            continue;
+        str_add(out, n++ > 0 ? "," : "[");
+        str_add_json(out, list->items[i].value);
+    }
+    str_add(out, "]");
+}
+
+static void add_list(struct str *out, const char *name,
+                     const struct kvlist *list)
+{
+    bool first = true;
+
+    str_addf(out, "\"%s\":{", name);
+    for (size_t i = 0; i < list->count; i++) {
+        if (seen_before(list, i))
+            continue;
+        if (!first)
+            str_add(out, ",");
+        first = false;
+        str_add_json(out, list->items[i].key);
+        str_add(out, ":");
+        add_values(out, list, i);
+    }
+    str_add(out, "}");
+}
+
+static void add_run(struct str *out, const struct run_record *run,
+                    const char *file)
+{
+    const struct {
+        const char *key, *text;
+        size_t room;
+    } texts[] = {
+        {"name", run->name, sizeof(run->name)},
+        {"run_id", run->run_id, sizeof(run->run_id)},
+        {"status", run->status, sizeof(run->status)},
+        {"reason", run->reason, sizeof(run->reason)},
+        {"label", run->label, sizeof(run->label)},
+        {"command", run->argv, sizeof(run->argv)},
+        {"started_utc", run->started_utc, sizeof(run->started_utc)},
+        {"finished_utc", run->finished_utc, sizeof(run->finished_utc)},
+    };
+
+    str_addf(out, "\"run\":{\"number\":%" PRId64, run->number);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        str_addf(out, ",\"%s\":", texts[i].key);
+        add_bounded(out, texts[i].text, texts[i].room);
+    }
+    str_add(out, ",\"file\":");
+    if (file)
+        str_add_json(out, file);
+    else
+        str_add(out, "null");
+    str_add(out, "}");
+}
+
+/* The ranks of a phase, wherever they stand among all. */
+static void add_rank_rows(struct str *out, const struct run_record *run,
+                          int64_t phase)
+{
+    size_t n = 0;
+
+    str_add(out, "\"rank_rows\":[");
+    for (size_t i = 0; i < run->rank_count; i++) {
+        if (run->ranks[i].phase != phase)
+            continue;
+        str_add(out, n++ > 0 ? ",\n  {" : "\n  {");
+        add_members(out, iobm_rank_columns, &run->ranks[i]);
+        str_add(out, "}");
+    }
+    str_add(out, "]");
+}
+
+static void add_phases(struct str *out, const struct run_record *run)
+{
+    str_add(out, "\"phases\":[");
+    for (size_t i = 0; i < run->phase_count; i++) {
+        str_add(out, i > 0 ? ",\n{" : "\n{");
+        add_members(out, iobm_phase_columns, &run->phases[i]);
+        str_add(out, ",");
+        add_rank_rows(out, run, run->phases[i].phase);
+        str_add(out, "}");
+    }
+    str_add(out, "]");
+}
+
+void report_run_json(const struct run_record *run, const char *file,
+                     struct str *out)
+{
+    str_add(out, "{\"iobm\":");
+    add_bounded(out, run->version, sizeof(run->version));
+    str_add(out, ",\n");
+    add_run(out, run, file);
+    str_add(out, ",\n");
+    add_list(out, "config", &run->config);
+    str_add(out, ",\n");
+    add_list(out, "tags", &run->tags);
+    str_add(out, ",\n");
+    add_list(out, "environment", &run->environment);
+    str_add(out, ",\n");
+    add_rows(out, "nodes", iobm_node_columns, run->nodes, run->node_count,
+             sizeof(*run->nodes));
+    str_add(out, ",\n");
+    add_phases(out, run);
+    str_add(out, ",\n");
+    add_rows(out, "clock", iobm_clock_columns, run->clocks, run->clock_count,
+             sizeof(*run->clocks));
+    str_add(out, ",\n");
+    add_rows(out, "log", iobm_log_columns, run->log, run->log_count,
+             sizeof(*run->log));
+    str_add(out, "}\n");
+}
