@@ -280,6 +280,19 @@ static enum iobm_status measure_one_all(struct job *job,
     return outcome;
 }
 
+/* A signal between two phases: no more files are touched. */
+static enum iobm_status check_stopped_all(const struct job *job,
+                                          struct iobm_error *err)
+{
+    int64_t by = job->stop.flag;
+    enum iobm_status status = par_max_all(job->comm, &by, 1, err);
+
+    if (status == IOBM_OK && by > 0)
+        status = iobm_fail(err, IOBM_ESTOPPED, "stopped by %s",
+                           watch_signal_name((int)by));
+    return status;
+}
+
 static enum iobm_status phase_all(struct job *job, enum iobm_op_kind kind,
                                   int64_t repeat, struct iobm_error *err)
 {
@@ -288,6 +301,8 @@ static enum iobm_status phase_all(struct job *job, enum iobm_op_kind kind,
     enum iobm_status status = describe(job, kind, &phase, err);
 
     status = par_agree_all(job->comm, status, NULL, err);
+    if (status == IOBM_OK)
+        status = check_stopped_all(job, err);
     if (status == IOBM_OK)
         status = make_ready_all(job, kind, err);
     if (status == IOBM_OK)

@@ -293,8 +293,10 @@ static enum iobm_status conclude_all(const struct measure *measure,
     status = par_sum_all(measure->comm, &failures, 1, &other);
     if (status == IOBM_OK)
         status = stop_settle_all(measure->stop, &other);
-    if (status == IOBM_OK)
+    if (status == IOBM_OK) {
         status = timeline_point_all(measure->timeline, &other);
+        status = par_agree_all(measure->comm, status, NULL, &other);
+    }
     if (status != IOBM_OK) {
         *err = other;
         return status;
@@ -333,8 +335,10 @@ enum iobm_status measure_phase_all(const struct measure *measure,
         reduce_clear(row);
     status = prepare(measure, phase, &work, err);
     status = par_agree_all(measure->comm, status, NULL, err);
-    if (status == IOBM_OK)
+    if (status == IOBM_OK) {
         status = timeline_point_all(measure->timeline, err);
+        status = par_agree_all(measure->comm, status, NULL, err);
+    }
     if (status == IOBM_OK) {
         fill_input(measure, phase, &work);
         status = run_timed_all(measure, phase, &work, err);

@@ -17,7 +17,7 @@
 
 /* mpirun kills a second after its SIGTERM; a scheduler's warning comes much
  * earlier, and a flush may be worth waiting for. */
-#define GRACE_URGENT_NS  INT64_C(300000000)
+#define GRACE_URGENT_NS  INT64_C(100000000)
 #define GRACE_WARNING_NS INT64_C(20000000000)
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR2, SIGXCPU};

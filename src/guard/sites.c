@@ -20,8 +20,8 @@
 #include "base/rng.h"
 #include "guard/manifest.h"
 
-enum { LOOK_TRIES = 3 };
-#define LOOK_PAUSE_NS INT64_C(50000000)
+enum { LOOK_TRIES = 2 };
+#define LOOK_PAUSE_NS INT64_C(20000000)
 
 /* From the site number that each node's leader found to 'sites'. */
 static enum iobm_status settle_all(const struct iobm_comm *comm,

@@ -10,16 +10,15 @@
 
 #define MiB 1048576.0
 
-/* A short word: the column is narrow. */
+/* The word itself, when it is one that we know. */
 static const char *status_word(const char *status)
 {
-    if (strcmp(status, "complete") == 0)
-        return "ok";
-    if (strcmp(status, "interrupted") == 0)
-        return "stopped";
-    if (strcmp(status, "failed") == 0 || strcmp(status, "invalid") == 0 ||
-        strcmp(status, "running") == 0)
-        return status;
+    static const char *const words[] = {"complete", "interrupted", "failed",
+                                        "invalid", "running"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(status, words[i]) == 0)
+            return words[i];
     return "?";
 }
 
@@ -61,7 +60,7 @@ static void add_line(const struct run_record *run, struct str *out)
 
     str_addf(&line, "%4s  ", line_number(text, (double)run->number, 6, 0));
     add_when(&line, run->started_utc, sizeof(run->started_utc));
-    str_addf(&line, "  %-7s", status_word(run->status));
+    str_addf(&line, "  %-11s", status_word(run->status));
     str_addf(&line, "%6s",
              first ? line_number(text, (double)first->ranks, 6, 0) : "-");
     if (first)
@@ -86,7 +85,7 @@ void report_list_text(const struct run_record *runs, size_t n, struct str *out)
         str_add(out, "no runs\n");
         return;
     }
-    str_addf(out, "%4s  %-16s  %-7s%6s  %-8s%9s%9s  %s\n", "run",
+    str_addf(out, "%4s  %-16s  %-11s%6s  %-8s%9s%9s  %s\n", "run",
              "started (UTC)", "status", "ranks", "size", "wr MiB/s", "rd MiB/s",
              "label");
     for (size_t i = 0; i < n; i++)

@@ -27,7 +27,7 @@
 
 #define MAGIC      "iobm lock 1"
 #define FIRST_WAIT INT64_C(1000000)
-#define MOST_WAIT  INT64_C(200000000)
+#define MOST_WAIT  INT64_C(50000000)
 #define DEEPEST    3 /* locks on the breaking of locks */
 
 enum outcome { TAKEN, HELD, FAILED };
@@ -115,7 +115,7 @@ static enum outcome link_claim(const char *claim, const char *path,
 
     if (error == 0 || (stat(claim, &facts) == 0 && facts.st_nlink == 2))
         return TAKEN;
-    if (error == EEXIST)
+    if (error == EEXIST || error == ENOENT) /* the claim was swept away */
         return HELD;
     if (error == EPERM || error == EOPNOTSUPP || error == ENOSYS ||
         error == EMLINK) {
@@ -268,7 +268,17 @@ void lock_release(struct lock *lock)
     memset(lock, 0, sizeof(*lock));
 }
 
-/* The claims PATH.TOKEN of processes that are gone. */
+/* Whether 'name' ends in a token: a claim that is not yet linked. */
+static bool is_claim(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return dot && strlen(dot) == 17 &&
+           strspn(dot + 1, "0123456789abcdef") == 16;
+}
+
+/* What processes that are gone left.  A claim that is not written yet may be
+ * another's who is at it just now: he will make a new one. */
 void lock_sweep(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -287,8 +297,9 @@ void lock_sweep(const char *path)
             entry->d_name[length] != '.')
             continue;
         file = join(folder, entry->d_name);
-        if (file && read_claim(file, &claim) &&
-            owner_ask(&claim.owner) == OWNER_GONE)
+        if (file &&
+            (read_claim(file, &claim) ? owner_ask(&claim.owner) == OWNER_GONE
+                                      : is_claim(file)))
             unlink(file);
         free(file);
     }

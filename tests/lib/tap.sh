@@ -46,7 +46,7 @@ ok() {
     if "$@" >"$TMPDIR/.ok" 2>&1; then pass "$name"; else
         fail "$name"
         diag "failed: $*"
-        diag "$(head -n 40 "$TMPDIR/.ok")"
+        diag "$(tail -n 40 "$TMPDIR/.ok")"
         return 1
     fi
 }

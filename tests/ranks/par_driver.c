@@ -678,7 +678,7 @@ static void check_timeline(const struct node_map *map, int phases, int star)
                   timeline_point_all(&timeline, NULL) == IOBM_OK,
               "timeline");
     for (int i = 0; i < phases; i++) {
-        run_phase(&timeline, &truth, i == 1 ? last : -1, &out);
+        run_phase(&timeline, &truth, i == phases - 1 ? last : -1, &out);
         /* The point before the next phase, close upon the one after this. */
         out.true_stamps &= timeline_point_all(&timeline, NULL) == IOBM_OK;
     }

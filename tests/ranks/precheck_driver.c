@@ -4,16 +4,22 @@
  * "apart" each node works in a folder of its own.  Prints TAP on rank 0.
  *     precheck_driver nodes=N [apart] check
  *     precheck_driver nodes=N churn     until it is killed
- *     precheck_driver nodes=N [apart] try MESSAGE   one write check of 4 MiB
+ *     precheck_driver nodes=1 die=N [shared]   a run over an older one that
+ *         dies before its Nth change to the folder; status 0: it made fewer
+ *     precheck_driver nodes=N [apart] [limited] try MESSAGE
+ *         one write check of 4 MiB ("limited": where files may have 1 MiB)
  */
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/rng.h"
@@ -30,6 +36,44 @@ struct world {
     int tests;
     bool failed;
 };
+
+/* ---- dying at a change to the folder: these stand in for the C library's */
+
+static struct {
+    bool armed;
+    int changes; /* before it is killed */
+} doom;
+
+static void change(void)
+{
+    if (doom.armed && --doom.changes <= 0)
+        raise(SIGKILL);
+}
+
+int unlinkat(int dir, const char *name, int flags)
+{
+    change();
+    return (int)syscall(SYS_unlinkat, dir, name, flags);
+}
+
+int renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    change();
+    return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, 0);
+}
+
+int openat(int dir, const char *name, int flags, ...)
+{
+    va_list args;
+    int mode;
+
+    va_start(args, flags);
+    mode = va_arg(args, int);
+    va_end(args);
+    if (flags & O_CREAT)
+        change();
+    return (int)syscall(SYS_openat, dir, name, flags, mode);
+}
 
 /* ---- TAP: true on all ranks, or not ok */
 
@@ -134,7 +178,8 @@ static bool write_file(const struct world *w, const struct layout *layout)
     snprintf(name, sizeof(name), layout->shared ? "test" : "test.%d",
              w->comm.rank);
     memset(bytes, 'x', sizeof(bytes));
-    fd = open(name, O_WRONLY | O_CREAT | (layout->shared ? 0 : O_EXCL), 0644);
+    fd = openat(AT_FDCWD, name,
+                O_WRONLY | O_CREAT | (layout->shared ? 0 : O_EXCL), 0644);
     if (fd < 0 || pwrite(fd, bytes, PART, at) != PART)
         return false;
     return close(fd) == 0;
@@ -703,6 +748,17 @@ static void churn(struct world *w)
             par_abort(1);
 }
 
+static void die(struct world *w, int changes, bool shared)
+{
+    if (!run(w, !shared, true))
+        par_abort(1);
+    doom.changes = changes;
+    doom.armed = true;
+    if (!run(w, shared, true))
+        par_abort(1);
+    doom.armed = false;
+}
+
 static void try_write(struct world *w, const char *message)
 {
     struct layout layout = plan(w, false);
@@ -759,7 +815,7 @@ int main(int argc, char **argv)
 {
     struct world w = {.comm = {.size = 0}};
     struct iobm_error err = {0};
-    int nodes = 1, at = 1;
+    int nodes = 1, changes = 0, at = 1;
 
     if (par_init(&argc, &argv, &w.comm, &err) != IOBM_OK ||
         nodes_init_all(&w.comm, &w.map, &err) != IOBM_OK) {
@@ -773,8 +829,14 @@ int main(int argc, char **argv)
     play_nodes(&w.map, w.comm.rank, nodes);
     if (w.apart)
         enter_folder(&w);
+    if (at < argc && strcmp(argv[at], "limited") == 0) {
+        at++;
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 20, 1 << 20});
+    }
     if (at < argc && strcmp(argv[at], "churn") == 0)
         churn(&w);
+    else if (at < argc && sscanf(argv[at], "die=%d", &changes) == 1)
+        die(&w, changes, at + 1 < argc);
     else if (at + 1 < argc && strcmp(argv[at], "try") == 0)
         try_write(&w, argv[at + 1]);
     else

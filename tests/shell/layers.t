@@ -23,7 +23,7 @@ layers=(
 )
 # Header, and the folders or files whose business it is.
 doors=(
-    'mpi\.h src/par/ src/cli/ src/backend/mpiio\.c'
+    'mpi\.h src/par/ src/cli/ src/backend/mpiio'
     'hdf5\.h src/store/'
 )
 

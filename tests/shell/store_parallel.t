@@ -48,14 +48,14 @@ until_said() {
 # ---- processes that die with the lock, again and again
 contenders() {
     local i
-    for ((i = 0; i < 25; i++)); do
+    for ((i = 0; i < 10; i++)); do
         "$driver" contend lock 2 counter
     done
 }
 for ((i = 0; i < 6; i++)); do contenders >"contended.$i" 2>&1 & done
 wait
 is "$(grep -hv Killed contended.*)" "" "one process at a time has the lock"
-is "$(cat counter)" 300 "and every one had it"
+is "$(cat counter)" 120 "and every one had it"
 
 # ---- a lock that is held
 "$driver" hold h.h5 >held-h 2>&1 &

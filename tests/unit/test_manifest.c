@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -604,6 +605,58 @@ static void clean_waits_for_other_hosts(void **state)
                      IOBM_OK);
 }
 
+/* ---- processes */
+
+/* What alive_self() would say in the child: field 22 of its stat. */
+static void alive_of_child(pid_t child, const struct alive *self,
+                           struct alive *out)
+{
+    char command[128], line[32];
+    FILE *pipe;
+
+    *out = *self;
+    out->pid = child;
+    snprintf(command, sizeof(command), "cut -d' ' -f22 /proc/%d/stat",
+             (int)child);
+    pipe = popen(command, "r");
+    assert_true(pipe && fgets(line, sizeof(line), pipe));
+    pclose(pipe);
+    out->start = strtoll(line, NULL, 10);
+}
+
+static void the_dead_are_told(void **state)
+{
+    struct alive self, other;
+    pid_t child;
+
+    (void)state;
+    alive_self(&self);
+    assert_int_equal(alive_look(&self), ALIVE_SELF);
+    other = self;
+    other.start++; /* the pid is used again */
+    assert_int_equal(alive_look(&other), ALIVE_NO);
+    other = self;
+    strcat(other.place, "x");
+    assert_int_equal(alive_look(&other), ALIVE_UNKNOWN);
+    memset(&other, 0, sizeof(other));
+    assert_int_equal(alive_look(&other), ALIVE_UNKNOWN);
+
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        for (;;)
+            pause();
+    alive_of_child(child, &self, &other);
+    assert_int_equal(alive_look(&other), ALIVE_YES);
+    kill(child, SIGKILL);
+    /* Dead, but not waited for yet: a zombie. */
+    assert_int_equal(
+        waitid(P_PID, (id_t)child, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+    assert_int_equal(alive_look(&other), ALIVE_NO);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(alive_look(&other), ALIVE_NO);
+}
+
 /* ---- the lock */
 
 static void locks_of_the_dead_are_broken(void **state)
@@ -654,6 +707,7 @@ int main(void)
                                         leave),
         cmocka_unit_test_setup_teardown(clean_waits_for_other_hosts, enter,
                                         leave),
+        cmocka_unit_test(the_dead_are_told),
         cmocka_unit_test_setup_teardown(locks_of_the_dead_are_broken, enter,
                                         leave),
     };

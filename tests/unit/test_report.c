@@ -1130,12 +1130,12 @@ static void test_list(void **state)
     report_list_text(runs, 2, &out);
     assert_string_equal(
         str_text(&out),
-        " run  started (UTC)     status  ranks  size     wr MiB/s rd MiB/s  "
+        " run  started (UTC)     status      ranks  size     wr MiB/s rd MiB/s  "
         "label\n"
-        "  12  2026-11-30 20:06  ok          4  10 GiB     507.41        -  "
+        "  12  2026-11-30 20:06  complete        4  10 GiB     507.41        -  "
         "first?one\n"
-        "  13  2026-11-30 20:06  stopped     4  10 GiB          -        -  "
-        "a lab... long\n");
+        "  13  2026-11-30 20:06  interrupted     4  10 GiB          -        -  "
+        "a l...ong\n");
     str_release(&out);
     report_list_text(NULL, 0, &out);
     assert_string_equal(str_text(&out), "no runs\n");

@@ -1273,11 +1273,17 @@ static void test_lock_sweep(void **state)
     write_lock("l.2222", &self);
     write_lock("x.1111", &gone);
     write_lock("l.silent", NULL);
+    write_lock("l.0123456789abcdef", NULL);
+    write_lock("l.break.0123456789abcdef", NULL);
+    write_lock("l.break", &gone);
     lock_sweep("l");
     assert_false(exists("l.1111"));
     assert_true(exists("l.2222"));
     assert_true(exists("x.1111"));
     assert_true(exists("l.silent"));
+    assert_false(exists("l.0123456789abcdef"));
+    assert_false(exists("l.break.0123456789abcdef"));
+    assert_false(exists("l.break"));
 }
 
 static void test_library_facts(void **state)
