@@ -31,11 +31,12 @@ size=${IOBM_SIZE:-16G}
 mkdir -p "$folder" || exit 1
 
 # The list of hosts, one line per rank, also serves a build of Open MPI that
-# cannot ask LSF.  The shell must outlive the warning that it gets as well.
+# cannot ask LSF.  The shell must outlive the warning that it gets as well,
+# and mpirun must not read on in this script, should it be the standard input.
 trap : USR2
 mpirun -hostfile "$LSB_DJOB_HOSTFILE" -np "$LSB_DJOB_NUMPROC" "$iobm" \
     -a -n "$size" -f "$folder/test" -w -r -i 3 --clean -o "$results" \
-    --label "lsf $LSB_JOBID"
+    --label "lsf $LSB_JOBID" </dev/null
 status=$?
 
 rmdir "$folder"

@@ -90,8 +90,8 @@ for shared in "" shared; do
     for ((n = 1; n <= 40 && !survived; n++)); do
         rm -rf doom && mkdir doom
         # shellcheck disable=SC2086 # nothing, or one word
-        (cd doom && exec "$driver" nodes=1 die=$n $shared) >doom.out 2>&1 &&
-            survived=1
+        { (cd doom && exec "$driver" nodes=1 die=$n $shared) >doom.out 2>&1 &&
+            survived=1; } 2>/dev/null # bash tells of what was killed
         lost+=$(orphans doom)
         "$IOBM" clean -f doom/test >clean.out 2>&1 || left+=$(cat clean.out)
         rm -f doom/.iobm-*.tmp doom/.iobm-*.probe.*

@@ -37,7 +37,7 @@ if [ -n "$python" ]; then
     run "$python" "$examples/read_results.py" $results
     is "$status" 0 "read_results.py ends well" || diag "$err"
     like "$out" '^16 phases of 8 runs' "it finds all phases"
-    like "$out" 'mpiio collective +write +mpiio +2 ' "and their medians"
+    like "$out" 'mpiio collective +read +mpiio +2 ' "and their medians"
 else
     skip 3 "no python3 with h5py and pandas here"
 fi
