@@ -144,12 +144,13 @@ prepare_mpi() {
 
 build() {
     say "building in $root"
-    make -C "$root" -j"$(nproc)"
+    make --no-print-directory -C "$root" -j"$(nproc)"
 }
 
 # ---- the demo
 demo() {
-    local mib ranks dir=$PWD/iobm-demo
+    local mib ranks dir=iobm-demo iobm=$root/iobm
+    if [ "$PWD" = "$root" ]; then iobm=./iobm; fi
     local free largest=2048 smallest=64
     free=$(($(df --output=avail -B1M "$PWD" | tail -n 1)))
     mib=$((free / 4))
@@ -165,7 +166,7 @@ demo() {
     mkdir -p "$dir"
     local clean=--clean
     if [ $keep = yes ]; then clean=--keep; fi
-    local run=(mpirun --oversubscribe -np "$ranks" "$root/iobm"
+    local run=(mpirun --oversubscribe -np "$ranks" "$iobm"
         -n "${mib}M" -f "$dir/test" -w -r "$clean"
         -o "$dir/iobm-results.h5" --label demo)
     say "$mib MiB on $ranks ranks: write, then read ($free MiB are free here)"
@@ -175,11 +176,11 @@ demo() {
     say "the result is in $dir/iobm-results.h5"
     cat <<END
 next:
-  $root/iobm list $dir/iobm-results.h5
-  $root/iobm show $dir/iobm-results.h5
-  $root/iobm --help
+  $iobm list $dir/iobm-results.h5
+  $iobm show $dir/iobm-results.h5
+  $iobm --help
 END
-    if [ $keep = yes ]; then echo "  $root/iobm clean -f $dir/test"; fi
+    if [ $keep = yes ]; then echo "  $iobm clean -f $dir/test"; fi
 }
 
 if [ $install = yes ]; then install_packages; fi
@@ -190,6 +191,6 @@ build) say "built: $root/iobm"; echo "next: ./setup.sh demo" ;;
 demo) demo ;;
 check)
     say "testing"
-    make -C "$root" -j"$(nproc)" check
+    make --no-print-directory -C "$root" -j"$(nproc)" check
     ;;
 esac

@@ -43,8 +43,11 @@ run_fio() {
         "$work/fio"
 }
 
-median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ?
-    v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+median() {
+    sort -g | awk '
+        { v[NR] = $1 }
+        END { print (v[int((NR + 1) / 2)] + v[int((NR + 2) / 2)]) / 2 }'
+}
 
 echo "$size MiB, $ranks ranks, transfers of $transfer MiB, write with fsync"
 bad=0

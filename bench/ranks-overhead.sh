@@ -37,8 +37,11 @@ seconds() {
     awk -v ns=$((to - from)) 'BEGIN { print ns / 1e9 }'
 }
 
-median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ?
-    v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+median() {
+    sort -g | awk '
+        { v[NR] = $1 }
+        END { print (v[int((NR + 1) / 2)] + v[int((NR + 2) / 2)]) / 2 }'
+}
 
 mpi=(mpirun --oversubscribe -np "$ranks")
 printf 'round   empty s    iobm s     I/O s  (iobm - I/O) / empty\n'

@@ -43,6 +43,7 @@ struct mpiio_file {
     int64_t calls;        /* per collective operation */
     int64_t moved_bytes;  /* by this rank */
     int64_t reached;      /* end of what this rank has read */
+    bool broken;          /* a collective call has failed on this rank */
     struct kvlist strays; /* that were there before */
 };
 
@@ -362,6 +363,7 @@ static enum iobm_status mpiio_xfer(void *state, void *file, struct iobm_op *op,
             cause = resume(f, op, n - moved, text);
     }
     f->moved_bytes += op->done;
+    f->broken |= s->collective && cause;
     if (op->kind == IOBM_OP_READ && op->done > 0) {
         int64_t last;
 
@@ -374,6 +376,21 @@ static enum iobm_status mpiio_xfer(void *state, void *file, struct iobm_op *op,
     return cause ? fd_fail_op(err, op, f->path, cause) : IOBM_OK;
 }
 
+/*
+ * Whether a collective call has failed on any rank.  Open MPI's component
+ * leaves such a call early on the rank where it fails; from then on the ranks
+ * are out of step in it, and its next barrier, in sync or close, never ends.
+ */
+static bool is_broken_all(const struct mpiio_state *s,
+                          const struct mpiio_file *f)
+{
+    int broken = f->broken;
+
+    if (s->shared && s->collective)
+        MPI_Allreduce(MPI_IN_PLACE, &broken, 1, MPI_INT, MPI_MAX, s->comm->mpi);
+    return broken;
+}
+
 /* Our own descriptor learns of a failed write-back whatever the MPI library
  * made of it, and says why.  One rank per node knows all that its node does. */
 static enum iobm_status mpiio_sync(void *state, void *file,
@@ -382,11 +399,12 @@ static enum iobm_status mpiio_sync(void *state, void *file,
     const struct mpiio_state *s = state;
     const struct mpiio_file *f = file;
     enum iobm_status status = IOBM_OK;
-    int rc;
+    int rc = MPI_SUCCESS;
 
     if (!f->written)
         return IOBM_OK;
-    rc = MPI_File_sync(f->mpi);
+    if (!is_broken_all(s, f))
+        rc = MPI_File_sync(f->mpi);
     if (rc != MPI_SUCCESS || s->leads_node)
         status = fd_sync(f->fd, f->path, err);
     if (rc != MPI_SUCCESS && status == IOBM_OK)
@@ -457,11 +475,13 @@ static enum iobm_status mpiio_close(void *state, void *file,
     struct mpiio_state *s = state;
     struct mpiio_file *f = file;
     enum iobm_status status = IOBM_OK, next;
-    int rc;
+    int rc = MPI_SUCCESS;
 
     if (s->echo.count == 0)
         mpiio_info_echo(f->mpi, &s->echo);
-    rc = MPI_File_close(&f->mpi);
+    /* Better an open file than one whose closing never ends. */
+    if (!is_broken_all(s, f))
+        rc = MPI_File_close(&f->mpi);
     if (rc != MPI_SUCCESS)
         status = mpiio_fail(err, rc, "cannot close", f->path);
     next = check_closed(s, f, status == IOBM_OK ? err : NULL);

@@ -18,8 +18,8 @@ struct show_options {
 
 #define OPTION(member, key, what)                                              \
     {                                                                          \
-        .name = #member, .letter = key, .type = IOBM_OPT_BOOL,                 \
-        .offset = offsetof(struct show_options, member), .help = what          \
+        .name = #member, .letter = (key), .type = IOBM_OPT_BOOL,               \
+        .offset = offsetof(struct show_options, member), .help = (what)        \
     }
 
 static const struct iobm_option table[] = {

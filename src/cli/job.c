@@ -270,6 +270,8 @@ static enum iobm_status check_files_all(struct job *job, struct iobm_error *err)
         .force = o->force,
         .destroy_data = o->destroy_data,
         .dry_run = o->dry_run,
+        .cross_node =
+            o->read && (o->order == ORDER_SHIFT || o->order == ORDER_RANDOM),
         .repeats = (int)o->repeats,
     };
     enum iobm_status status =
@@ -277,6 +279,11 @@ static enum iobm_status check_files_all(struct job *job, struct iobm_error *err)
 
     if (status != IOBM_OK)
         return status;
+    /* What another node wrote cannot be read where each has its own folder. */
+    if (o->order == ORDER_AUTO && !job->pre.shared_directory) {
+        job->order = READ_SAME;
+        nodes_read_order(&job->map, job->order, job->seed, job->part_of);
+    }
     if (job->pre.device && !(job->measure.backend->caps & IOBM_CAP_DEVICE))
         return iobm_fail(err, IOBM_EUSAGE,
                          "back end '%s' cannot use a block device",

@@ -142,7 +142,7 @@ static enum outcome try_once(const char *path, struct lock *lock,
                              struct iobm_error *err)
 {
     char suffix[64];
-    struct stat facts;
+    struct stat facts = {0};
     enum outcome outcome = FAILED;
     char *claim;
 

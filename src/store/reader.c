@@ -149,7 +149,7 @@ enum iobm_status store_list(const char *path, struct run_record **runs,
         if (!all)
             status = iobm_fail(err, IOBM_ENOMEM, "cannot list '%s'", path);
     }
-    while (status == IOBM_OK && got < n) {
+    while (all && status == IOBM_OK && got < n) {
         status = read_run(file, &names[got], false, &all[got], err);
         if (status == IOBM_OK)
             got++;
@@ -208,7 +208,7 @@ enum iobm_status store_read(const char *path, int64_t number,
 
     if (status == IOBM_OK)
         status = choose(path, names, count, number, &chosen, err);
-    if (status == IOBM_OK) {
+    if (status == IOBM_OK && chosen) {
         status = read_run(file, chosen, true, record, err);
         if (status)
             status = iobm_context(err, status, "cannot read '%s'", path);

@@ -106,6 +106,7 @@ done
 mkdir churn
 lost='' left='' failed=''
 for i in {1..6}; do
+    rm -f churn.out
     (cd churn && exec mpirun --oversubscribe -np 3 "$driver" nodes=1 churn) \
         >churn.out 2>&1 &
     pid=$!

@@ -14,7 +14,7 @@ example_ran() {
     mkdir -p data
     ok "$1 ends well" bash "$examples/$1" data
     total=$((total + $2))
-    is "$("$IOBM" list $results 2>/dev/null | grep -c " ok ")" $total \
+    is "$("$IOBM" list $results 2>/dev/null | grep -cE " (ok|complete) ")" $total \
         "$1 adds $2 runs"
     is "$(ls -A data)" "" "$1 leaves no data behind"
 }

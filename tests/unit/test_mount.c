@@ -144,20 +144,39 @@ static void real_mounts(void **state)
 
 /* ---- devices */
 
+static char root[64]; /* of the made-up /sys */
+
+static int make_root(void **state)
+{
+    (void)state;
+    snprintf(root, sizeof(root), "/tmp/iobm-mount.XXXXXX");
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+    char command[128];
+
+    (void)state;
+    snprintf(command, sizeof(command), "rm -rf '%s'", root);
+    return system(command);
+}
+
+/* Run in the made-up root. */
 static void shell(const char *command)
 {
-    assert_int_equal(system(command), 0);
+    char *line;
+
+    assert_true(asprintf(&line, "cd '%s' && %s", root, command) > 0);
+    assert_int_equal(system(line), 0);
+    free(line);
 }
 
 static void partition_has_its_disks_queue(void **state)
 {
     struct kvlist out = {0};
-    char root[] = "/tmp/iobm-mount.XXXXXX", before[4096], command[64];
 
     (void)state;
-    assert_non_null(getcwd(before, sizeof(before)));
-    assert_non_null(mkdtemp(root));
-    assert_int_equal(chdir(root), 0);
     shell("mkdir -p sys/block/sda/sda1 sys/block/sda/queue sys/dev/block "
           "sys/block/sda/device && cd sys && "
           "ln -s ../../block/sda dev/block/8:0 && "
@@ -183,10 +202,6 @@ static void partition_has_its_disks_queue(void **state)
     kv_release(&out);
     assert_int_equal(mount_device_facts(root, 0, 40, &out, NULL), IOBM_OK);
     assert_int_equal(out.count, 0);
-    assert_int_equal(chdir(before), 0);
-    assert_int_equal(snprintf(command, sizeof(command), "rm -rf %s", root) > 0,
-                     true);
-    shell(command);
 }
 
 /* ---- Lustre */
@@ -333,7 +348,8 @@ int main(void)
         cmocka_unit_test(damaged_mountinfo_does_no_harm),
         cmocka_unit_test(long_options_are_cut_whole),
         cmocka_unit_test(real_mounts),
-        cmocka_unit_test(partition_has_its_disks_queue),
+        cmocka_unit_test_setup_teardown(partition_has_its_disks_queue,
+                                        make_root, remove_root),
         cmocka_unit_test(stripes_are_read),
         cmocka_unit_test(damaged_stripes_do_no_harm),
         cmocka_unit_test(alignment_is_found),
