@@ -99,6 +99,21 @@ static void describe_open(const struct measure_phase *phase,
     }
 }
 
+/* Make the bytes of a small part, and fault in what the first operation
+ * needs: neither is part of a write.  Uses up the plan. */
+static void warm(const struct measure *measure,
+                 const struct measure_phase *phase, struct work *work)
+{
+    bool small = part_bytes(phase) < DATA_POOL_BYTES;
+    struct iobm_op op = {.kind = phase->kind};
+
+    while (measure->workload->next(work->plan, &op)) {
+        data_warm(&work->data, &op);
+        if (!small)
+            return;
+    }
+}
+
 /* Everything that can be done before the clock starts. */
 static enum iobm_status prepare(const struct measure *measure,
                                 const struct measure_phase *phase,
@@ -125,9 +140,13 @@ static enum iobm_status prepare(const struct measure *measure,
         return status;
     if (phase->kind == IOBM_OP_READ)
         return make_buffer(work, largest_op(phase), err);
-    return data_init(&work->data, phase->data_seed,
-                     phase->layout->shared ? 0 : phase->part, part_bytes(phase),
-                     largest_op(phase), err);
+    status = data_init(&work->data, phase->data_seed,
+                       phase->layout->shared ? 0 : phase->part,
+                       part_bytes(phase), largest_op(phase), err);
+    if (status != IOBM_OK)
+        return status;
+    warm(measure, phase, work);
+    return measure->workload->plan(work->plan, &plan, err);
 }
 
 static void fill_input(const struct measure *measure,
