@@ -376,19 +376,15 @@ static enum iobm_status mpiio_xfer(void *state, void *file, struct iobm_op *op,
     return cause ? fd_fail_op(err, op, f->path, cause) : IOBM_OK;
 }
 
-/*
- * Whether a collective call has failed on any rank.  Open MPI's component
- * leaves such a call early on the rank where it fails; from then on the ranks
- * are out of step in it, and its next barrier, in sync or close, never ends.
- */
-static bool is_broken_all(const struct mpiio_state *s,
-                          const struct mpiio_file *f)
+/* Whether it is so on any rank; the ranks need not agree on anything where
+ * transfers are not collective. */
+static bool any_rank(const struct mpiio_state *s, bool mine)
 {
-    int broken = f->broken;
+    int any = mine;
 
     if (s->shared && s->collective)
-        MPI_Allreduce(MPI_IN_PLACE, &broken, 1, MPI_INT, MPI_MAX, s->comm->mpi);
-    return broken;
+        MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, s->comm->mpi);
+    return any;
 }
 
 /* Our own descriptor learns of a failed write-back whatever the MPI library
@@ -403,7 +399,7 @@ static enum iobm_status mpiio_sync(void *state, void *file,
 
     if (!f->written)
         return IOBM_OK;
-    if (!is_broken_all(s, f))
+    if (!any_rank(s, f->broken))
         rc = MPI_File_sync(f->mpi);
     if (rc != MPI_SUCCESS || s->leads_node)
         status = fd_sync(f->fd, f->path, err);
@@ -412,12 +408,8 @@ static enum iobm_status mpiio_sync(void *state, void *file,
     return status;
 }
 
-/*
- * Collective writes can lose data in silence: an aggregator that fails need
- * not tell the ranks whose data it had.  When all ranks together claim to have
- * written the whole file, it must be there, without a hole.  The file is
- * opened anew, as network file systems look at the server then.
- */
+/* Whether all of the file is there, without a hole.  It is opened anew, as a
+ * network file system looks at its server then. */
 static enum iobm_status check_whole(const struct mpiio_file *f,
                                     struct iobm_error *err)
 {
@@ -435,65 +427,91 @@ static enum iobm_status check_whole(const struct mpiio_file *f,
     if (hole >= 0 && hole < there)
         there = hole;
     if (there < f->file_bytes)
-        status = iobm_fail(
-            err, IOBM_EIO,
-            "cannot write '%s' at %lld: %s, though the MPI library reported "
-            "success",
-            f->path, (long long)there,
-            fstatvfs(fd, &vfs) == 0 && vfs.f_bavail == 0
-                ? strerror(ENOSPC)
-                : "the data is not in the file");
+        status = iobm_fail(err, IOBM_EIO,
+                           "cannot write '%s' at %lld: %s, though the MPI "
+                           "library reported success",
+                           f->path, (long long)there,
+                           fstatvfs(fd, &vfs) == 0 && vfs.f_bavail == 0
+                               ? strerror(ENOSPC)
+                               : "the data is not in the file");
     close(fd);
     return status;
 }
 
-/* What the file says once every rank has closed it. */
-static enum iobm_status check_closed(const struct mpiio_state *s,
-                                     const struct mpiio_file *f,
-                                     struct iobm_error *err)
+/*
+ * Collective writes can lose data in silence: an aggregator that fails need
+ * not tell the ranks whose data it had.  When all ranks together claim to have
+ * written the whole file, the first one looks whether it is there; should it
+ * not be, once more after every node has sent what it holds back.
+ */
+static enum iobm_status check_written(const struct mpiio_state *s,
+                                      struct mpiio_file *f,
+                                      struct iobm_error *err)
 {
+    enum iobm_status status = IOBM_OK;
     int64_t total = f->moved_bytes;
+
+    if (s->shared)
+        MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM,
+                      s->comm->mpi);
+    if (total != f->file_bytes)
+        return IOBM_OK;
+    for (int round = 0; round < 2; round++) {
+        status = is_first(s) ? check_whole(f, err) : IOBM_OK;
+        if (!any_rank(s, status != IOBM_OK))
+            return IOBM_OK;
+        if (s->leads_node && round == 0)
+            fsync(f->fd);
+        any_rank(s, false); /* as a barrier */
+    }
+    f->broken = true;
+    return status;
+}
+
+/* What the file says at the end. */
+static enum iobm_status check_file(const struct mpiio_state *s,
+                                   struct mpiio_file *f, struct iobm_error *err)
+{
     struct stat st;
 
-    if (!f->written && fstat(f->fd, &st) == 0 && st.st_size < f->reached)
+    if (f->written)
+        return s->collective ? check_written(s, f, err) : IOBM_OK;
+    if (fstat(f->fd, &st) == 0 && st.st_size < f->reached)
         return iobm_fail(err, IOBM_EIO,
                          "cannot read '%s': it was cut to %lld bytes "
                          "meanwhile",
                          f->path, (long long)st.st_size);
-    if (!f->written || !s->collective)
-        return IOBM_OK;
-    if (s->shared)
-        MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM,
-                      s->comm->mpi);
-    return is_first(s) && total == f->file_bytes ? check_whole(f, err)
-                                                 : IOBM_OK;
+    return IOBM_OK;
 }
 
+/*
+ * Open MPI's component leaves a collective call early on a rank where it
+ * fails.  From then on the ranks are out of step, and the barrier in its close
+ * never ends: better an open file than that.
+ */
 static enum iobm_status mpiio_close(void *state, void *file,
                                     struct iobm_error *err)
 {
     struct mpiio_state *s = state;
     struct mpiio_file *f = file;
-    enum iobm_status status = IOBM_OK, next;
-    int rc = MPI_SUCCESS;
+    enum iobm_status status, next = IOBM_OK;
+    int rc;
 
     if (s->echo.count == 0)
         mpiio_info_echo(f->mpi, &s->echo);
-    /* Better an open file than one whose closing never ends. */
-    if (!is_broken_all(s, f))
+    status = check_file(s, f, err);
+    if (!any_rank(s, f->broken)) {
         rc = MPI_File_close(&f->mpi);
-    if (rc != MPI_SUCCESS)
-        status = mpiio_fail(err, rc, "cannot close", f->path);
-    next = check_closed(s, f, status == IOBM_OK ? err : NULL);
-    if (status == IOBM_OK)
-        status = next;
+        if (rc != MPI_SUCCESS)
+            next = mpiio_fail(status == IOBM_OK ? err : NULL, rc,
+                              "cannot close", f->path);
+    }
+    status = status == IOBM_OK ? next : status;
     next = fd_close(f->fd, f->path, f->written, status == IOBM_OK ? err : NULL);
-    if (status == IOBM_OK)
-        status = next;
     if (is_first(s))
         stray_remove(f->path, s->shared, &f->strays);
     kv_release(&f->strays);
-    return status;
+    return status == IOBM_OK ? next : status;
 }
 
 static void mpiio_facts(void *state,
