@@ -88,7 +88,7 @@ tests = $(patsubst $S/%.c,%,$(wildcard $S/tests/$1.c))
 UNIT := $(call tests,unit/test_*) $(call tests,contract/test_*)
 DRIVERS := $(call tests,ranks/*_driver) $(call tests,bin/*)
 FUSE_BIN := $(filter tests/bin/%fs,$(DRIVERS))
-FAKE_CLOCK := tests/ranks/par_driver
+FAKE_CLOCK := tests/ranks/par_driver tests/ranks/measure_driver
 INJECT := $(patsubst %,%.so,$(call tests,inject/*))
 ifneq ($(HAVE_FUSE),yes)
 DRIVERS := $(filter-out $(FUSE_BIN),$(DRIVERS))

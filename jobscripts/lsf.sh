@@ -3,6 +3,9 @@
 # iobm under LSF: write a file per rank, then read what another node wrote.
 #     IOBM_DIR=/scratch/me bsub < jobscripts/lsf.sh
 
+# Site: what yours asks for; take out one "#" of each.
+##BSUB -P PROJECT
+##BSUB -q NAME
 #BSUB -J iobm
 #BSUB -W 00:30
 #BSUB -o iobm-%J.out
@@ -16,6 +19,9 @@
 #BSUB -wa USR2
 
 set -u
+
+# Site: the Open MPI and HDF5 that iobm was built with, where they are modules.
+# module load openmpi hdf5
 
 # "bsub < script" runs a copy: go where it was submitted.
 cd "$LS_SUBCWD" || exit 1

@@ -3,6 +3,9 @@
 # iobm under PBS: write a file per rank, then read what another node wrote.
 #     qsub -v IOBM_DIR=/scratch/me jobscripts/pbs.sh
 
+# Site: what yours asks for; take out one "#" of each.
+##PBS -A PROJECT
+##PBS -q NAME
 #PBS -N iobm
 #PBS -j oe
 #PBS -l walltime=00:30:00
@@ -13,6 +16,9 @@
 ##PBS -l nodes=2:ppn=4
 
 set -u
+
+# Site: the Open MPI and HDF5 that iobm was built with, where they are modules.
+# module load openmpi hdf5
 
 # PBS starts jobs in the home folder.
 cd "$PBS_O_WORKDIR" || exit 1

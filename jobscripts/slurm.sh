@@ -4,6 +4,9 @@
 #     sbatch --export=ALL,IOBM_DIR=/scratch/me jobscripts/slurm.sh
 # Options on sbatch's command line win over the ones here.
 
+# Site: what yours asks for; take out one "#" of each.
+##SBATCH --account=PROJECT
+##SBATCH --partition=NAME
 #SBATCH --job-name=iobm
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=4
@@ -16,6 +19,9 @@
 #SBATCH --signal=B:USR2@120
 
 set -u
+
+# Site: the Open MPI and HDF5 that iobm was built with, where they are modules.
+# module load openmpi hdf5
 
 # The program; the folder to test, on the file system you want to know about;
 # the file that collects the results of all jobs.

@@ -40,10 +40,11 @@ struct mpiio_file {
     int64_t file_bytes;                            /* once it is written */
     int64_t size_bytes;                            /* as opened */
     int64_t first_byte, block_bytes, stride_bytes; /* of the view */
-    int64_t calls;        /* per collective operation */
-    int64_t moved_bytes;  /* by this rank */
-    int64_t reached;      /* end of what this rank has read */
-    bool broken;          /* a collective call has failed on this rank */
+    int64_t calls;       /* per collective operation */
+    int64_t moved_bytes; /* by this rank */
+    int64_t reached;     /* end of what this rank has read */
+    bool broken;  /* a collective call has failed, on this rank at least */
+    bool checked; /* the file has been looked at since it was complete */
     struct kvlist strays; /* that were there before */
 };
 
@@ -387,27 +388,6 @@ static bool any_rank(const struct mpiio_state *s, bool mine)
     return any;
 }
 
-/* Our own descriptor learns of a failed write-back whatever the MPI library
- * made of it, and says why.  One rank per node knows all that its node does. */
-static enum iobm_status mpiio_sync(void *state, void *file,
-                                   struct iobm_error *err)
-{
-    const struct mpiio_state *s = state;
-    const struct mpiio_file *f = file;
-    enum iobm_status status = IOBM_OK;
-    int rc = MPI_SUCCESS;
-
-    if (!f->written)
-        return IOBM_OK;
-    if (!any_rank(s, f->broken))
-        rc = MPI_File_sync(f->mpi);
-    if (rc != MPI_SUCCESS || s->leads_node)
-        status = fd_sync(f->fd, f->path, err);
-    if (rc != MPI_SUCCESS && status == IOBM_OK)
-        status = mpiio_fail(err, rc, "cannot sync", f->path);
-    return status;
-}
-
 /* Whether all of the file is there, without a hole.  It is opened anew, as a
  * network file system looks at its server then. */
 static enum iobm_status check_whole(const struct mpiio_file *f,
@@ -454,8 +434,9 @@ static enum iobm_status check_written(const struct mpiio_state *s,
     if (s->shared)
         MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_INT64_T, MPI_SUM,
                       s->comm->mpi);
-    if (total != f->file_bytes)
+    if (total != f->file_bytes || f->checked)
         return IOBM_OK;
+    f->checked = true;
     for (int round = 0; round < 2; round++) {
         status = is_first(s) ? check_whole(f, err) : IOBM_OK;
         if (!any_rank(s, status != IOBM_OK))
@@ -466,6 +447,39 @@ static enum iobm_status check_written(const struct mpiio_state *s,
     }
     f->broken = true;
     return status;
+}
+
+/*
+ * Our own descriptor learns of a failed write-back whatever the MPI library
+ * makes of it, and says why; one rank per node knows all that its node does.
+ * It goes first, so that the file can be looked at before MPI_File_sync(): in
+ * there is a barrier, which never ends in Open MPI after a collective write
+ * that failed on one rank, be it in silence.
+ */
+static enum iobm_status mpiio_sync(void *state, void *file,
+                                   struct iobm_error *err)
+{
+    const struct mpiio_state *s = state;
+    struct mpiio_file *f = file;
+    enum iobm_status status = IOBM_OK, next;
+    int rc;
+
+    if (!f->written)
+        return IOBM_OK;
+    if (s->leads_node)
+        status = fd_sync(f->fd, f->path, err);
+    if (s->collective && !any_rank(s, f->broken)) {
+        next = check_written(s, f, status == IOBM_OK ? err : NULL);
+        status = status == IOBM_OK ? next : status;
+    }
+    if (any_rank(s, f->broken))
+        return status;
+    rc = MPI_File_sync(f->mpi);
+    if (rc == MPI_SUCCESS || status != IOBM_OK)
+        return status;
+    status = fd_sync(f->fd, f->path, err);
+    return status == IOBM_OK ? mpiio_fail(err, rc, "cannot sync", f->path)
+                             : status;
 }
 
 /* What the file says at the end. */

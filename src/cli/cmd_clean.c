@@ -7,11 +7,13 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/files.h"
 #include "guard/manifest.h"
+#include "report/lines.h"
 
 struct clean_options {
     char *file;
@@ -54,12 +56,14 @@ static enum iobm_status clean(const struct clean_options *options,
                          "say with -f which test files to remove");
     status =
         manifest_clean(options->file, options->dry_run, &files, &bytes, err);
-    if (status == IOBM_OK)
-        str_addf(text, "%s %" PRId64 " file%s, %s, and '%s.iobm'\n",
-                 options->dry_run ? "would remove" : "removed", files,
-                 files == 1 ? "" : "s", units_size(size, sizeof(size), bytes),
-                 options->file);
-    return status;
+    if (status != IOBM_OK)
+        return status;
+    str_addf(text, "%s %" PRId64 " file%s, %s, and '",
+             options->dry_run ? "would remove" : "removed", files,
+             files == 1 ? "" : "s", units_size(size, sizeof(size), bytes));
+    line_clean(text, options->file, strlen(options->file));
+    str_add(text, ".iobm'\n");
+    return IOBM_OK;
 }
 
 int cmd_clean(int argc, char **argv)

@@ -66,7 +66,9 @@ int cmd_file(int argc, char **argv)
         return status;
     if (line.count == 0 || strcmp(line.operands[0], "recover") != 0) {
         iobm_fail(&err, IOBM_EUSAGE,
-                  "what to do with the file: iobm file recover [FILE]");
+                  "'iobm file%s%s' is not a command: there is "
+                  "'iobm file recover [FILE]'",
+                  line.count ? " " : "", line.count ? line.operands[0] : "");
         status = cli_fail(&err);
     } else {
         status = recover(line.count > 1 ? line.operands[1] : FILES_DEFAULT,

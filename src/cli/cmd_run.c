@@ -128,6 +128,8 @@ static enum iobm_status run_all(struct job *job, int argc, char **argv,
         status = job_phases_all(job, err);
     else if (!job->recording)
         return status;
+    if (status != IOBM_OK)
+        job_name_rank(job, err);
     ended = job_end_all(job, status, err, &late);
     if (status == IOBM_OK && ended != IOBM_OK) {
         *err = late;
@@ -138,36 +140,59 @@ static enum iobm_status run_all(struct job *job, int argc, char **argv,
     return status;
 }
 
-static int run_with_mpi(struct request *request, enum iobm_status status,
+/* All ranks are there; '*err' says why when 'status' is not IOBM_OK. */
+static enum iobm_status run_ranks_all(struct job *job,
+                                      const struct request *request,
+                                      const struct iobm_comm *comm,
+                                      enum iobm_status status, int argc,
+                                      char **argv, struct iobm_error *err)
+{
+    bool alone = false;
+
+    if (status == IOBM_OK) {
+        status = par_check_world(comm->size, get_env, err);
+        alone = status != IOBM_OK;
+    }
+    status = par_agree_all(comm, status, NULL, err);
+    if (status == IOBM_OK)
+        status = job_init_all(job, &request->options, comm, err);
+    if (status == IOBM_OK)
+        status = run_all(job, argc, argv, err);
+    /* In worlds of their own all are rank 0: let one speak. */
+    if (status != IOBM_OK && comm->rank == 0 &&
+        (!alone || job->launcher_rank == 0)) {
+        job_name_rank(job, err);
+        (void)cli_fail(err);
+    }
+    return status;
+}
+
+static int run_with_mpi(const struct request *request, enum iobm_status status,
                         int argc, char **argv, struct iobm_error *err)
 {
+    struct iobm_error failed = *err;
     struct iobm_comm comm;
     struct job *job = calloc(1, sizeof(*job));
-    struct iobm_error agreed = *err;
 
-    if (par_init(&argc, &argv, &comm, err) != IOBM_OK) {
-        free(job);
+    if (!job) {
+        (void)iobm_fail(err, IOBM_ENOMEM, "cannot allocate the run");
         return cli_fail(err);
     }
-    *err = agreed;
-    if (status == IOBM_OK)
-        status = par_check_world(comm.size, get_env, err);
-    if (status == IOBM_OK && !job)
-        status = iobm_fail(err, IOBM_ENOMEM, "cannot allocate the run");
-    status = par_agree_all(&comm, status, NULL, err);
-    if (status == IOBM_OK) {
-        status = job_init_all(job, &request->options, &comm, err);
-        status = par_agree_all(&comm, status, NULL, err);
-        if (status == IOBM_OK)
-            status = run_all(job, argc, argv, err);
-        if (status != IOBM_OK && !strstr(err->text, "rank "))
-            job_name_rank(job, err);
-        job_release(job);
+    if (job_start(job, err) != IOBM_OK && status == IOBM_OK) {
+        failed = *err;
+        status = failed.status;
     }
-    if (status != IOBM_OK && comm.rank == 0)
+    if (par_init(&argc, &argv, &comm, err) != IOBM_OK) {
+        status = err->status;
         (void)cli_fail(err);
+        job_release(job);
+    } else {
+        status =
+            run_ranks_all(job, request, &comm, status, argc, argv, &failed);
+        job_release(job);
+        par_finalize(&comm);
+    }
     free(job);
-    par_finalize(&comm);
     return cli_exit_status(status);
 }
 

@@ -23,7 +23,7 @@ struct show_options {
     }
 
 static const struct iobm_option table[] = {
-    OPTION(verbose, 'v', "every rank, however many there are"),
+    OPTION(verbose, 'v', "more: every rank, how even they were, the clocks"),
     OPTION(json, 0, "as one JSON document"),
     OPTION(csv, 0, "as CSV, one line per phase and repeat"),
     OPTION(text, 0, "as text (the default)"),

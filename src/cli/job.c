@@ -19,6 +19,13 @@
 #include "cli/job_facts.h"
 #include "env/mount.h"
 
+/* What saving may take rank 0 when the end comes early. */
+#define SAVING_NS INT64_C(1000000000)
+
+/* Ranks give up one after the other, so that the first one to do so ends the
+ * others before they say the same. */
+#define TURN_NS INT64_C(100000000)
+
 static enum read_order pick_order(const struct run_options *options,
                                   const struct node_map *map)
 {
@@ -139,6 +146,45 @@ static enum iobm_status gather_hints_all(struct job *job,
     return status;
 }
 
+static enum iobm_status order_reads(struct job *job, struct iobm_error *err)
+{
+    job->order = pick_order(job->options, &job->map);
+    job->part_of = calloc((size_t)job->comm->size, sizeof(*job->part_of));
+    if (!job->part_of)
+        return iobm_fail(err, IOBM_ENOMEM, "cannot allocate the read order");
+    nodes_read_order(&job->map, job->order, job->seed, job->part_of);
+    return IOBM_OK;
+}
+
+/* The layout as asked for; a read may take its size from the manifest. */
+static enum iobm_status ask_layout(struct job *job, struct iobm_error *err)
+{
+    const struct run_options *o = job->options;
+
+    if (o->size_bytes >= 0)
+        return run_options_layout(o, job->comm->size, &job->layout, err);
+    job->layout.total_bytes = -1;
+    job->layout.shared = o->shared;
+    job->layout.strided = o->layout == LAYOUT_STRIDED;
+    job->layout.parts = job->comm->size;
+    job->layout.transfer_bytes = o->transfer_bytes;
+    job->layout.block_bytes = o->block_bytes > 0 ? o->block_bytes : 0;
+    job->layout.grain_bytes = 1;
+    return IOBM_OK;
+}
+
+enum iobm_status job_start(struct job *job, struct iobm_error *err)
+{
+    const struct watch_calls calls = job_watch_calls(job);
+
+    job->launcher_rank = par_launcher_rank();
+    job->alignment_bytes = 1;
+    save_init(&job->save);
+    /* Rank 0 saves first; the others' leaving would end it. */
+    return watch_start(&job->watch, &calls,
+                       job->launcher_rank > 0 ? SAVING_NS : 0, err);
+}
+
 enum iobm_status job_init_all(struct job *job,
                               const struct run_options *options,
                               const struct iobm_comm *comm,
@@ -148,8 +194,6 @@ enum iobm_status job_init_all(struct job *job,
 
     job->options = options;
     job->comm = comm;
-    job->alignment_bytes = 1;
-    pthread_mutex_init(&job->save.lock, NULL);
     status = find_backend(job, err);
     if (status == IOBM_OK)
         status = gather_hints_all(job, err);
@@ -160,29 +204,17 @@ enum iobm_status job_init_all(struct job *job,
         status = nodes_init_all(comm, &job->map, err);
     if (status != IOBM_OK)
         return status;
-    job->order = pick_order(options, &job->map);
-    job->part_of = calloc((size_t)comm->size, sizeof(*job->part_of));
-    if (!job->part_of)
-        return iobm_fail(err, IOBM_ENOMEM, "cannot allocate the read order");
-    nodes_read_order(&job->map, job->order, job->seed, job->part_of);
-    job->layout.total_bytes = -1; /* a read may take it from the manifest */
-    if (options->size_bytes >= 0)
-        return run_options_layout(options, comm->size, &job->layout, err);
-    job->layout.shared = options->shared;
-    job->layout.strided = options->layout == LAYOUT_STRIDED;
-    job->layout.parts = comm->size;
-    job->layout.transfer_bytes = options->transfer_bytes;
-    job->layout.block_bytes =
-        options->block_bytes > 0 ? options->block_bytes : 0;
-    job->layout.grain_bytes = 1;
-    return IOBM_OK;
+    status = order_reads(job, err);
+    if (status == IOBM_OK)
+        status = ask_layout(job, err);
+    return par_agree_all(comm, status, NULL, err);
 }
 
 void job_release(struct job *job)
 {
     const struct iobm_backend *backend = job->measure.backend;
 
-    watch_end(&job->watch);
+    watch_end(&job->watch); /* it reads what is freed below */
     if (job->measure.state && backend->stop)
         backend->stop(job->measure.state);
     free(job->measure.state);
@@ -195,17 +227,21 @@ void job_release(struct job *job)
     manifest_release(&job->manifest);
     kv_release(&job->hints);
     free(job->part_of);
-    free(job->phase_path);
+    free(job->phase_path[IOBM_OP_WRITE]);
+    free(job->phase_path[IOBM_OP_READ]);
     save_release(&job->save);
 }
 
 void job_name_rank(const struct job *job, struct iobm_error *err)
 {
-    if (err->rank < 0 || err->rank >= job->map.ranks ||
-        err->status == IOBM_EUSAGE)
+    int rank = err->rank;
+
+    err->rank = -1;
+    if (rank < 0 || rank >= job->map.ranks || err->status == IOBM_EUSAGE ||
+        err->status == IOBM_EINVALID)
         return;
-    (void)iobm_context(err, err->status, "rank %d (%s)", err->rank,
-                       job->map.host[job->map.node_of[err->rank]]);
+    (void)iobm_context(err, err->status, "rank %d (%s)", rank,
+                       job->map.host[job->map.node_of[rank]]);
 }
 
 /* A directory that is there: that of the test files. */
@@ -335,55 +371,91 @@ static enum iobm_status begin_backend(struct job *job, struct iobm_error *err)
         .hints = &job->hints,
     };
 
+    enum iobm_status status = IOBM_OK;
+
     job->measure.state = calloc(1, backend->state_size + 1);
     if (!job->measure.state)
         return iobm_fail(err, IOBM_ENOMEM, "cannot allocate the back end");
-    return backend->start ? backend->start(job->measure.state, &env, err)
-                          : IOBM_OK;
+    if (backend->start)
+        status = backend->start(job->measure.state, &env, err);
+    if (status != IOBM_OK) { /* then there is nothing to stop */
+        free(job->measure.state);
+        job->measure.state = NULL;
+    }
+    return status;
 }
 
-static enum iobm_status begin_threads_all(struct job *job,
-                                          struct iobm_error *err)
-{
-    const struct watch_calls calls = job_watch_calls(job);
-    enum iobm_status status;
-    /* Ranks give up one after the other, so that the first one to do so ends
-     * the others before they say the same. */
-    int64_t timeout_ns =
-        job->options->watchdog_ns > 0
-            ? job->options->watchdog_ns + job->comm->rank * INT64_C(20000000)
-            : 0;
-
-    status = stop_init_all(&job->stop, job->comm, err);
-    if (status == IOBM_OK)
-        status = timeline_init_all(&job->timeline, job->comm, &job->map, err);
-    if (status == IOBM_OK)
-        status = watch_start(&job->watch, &job->stop, &calls, timeout_ns, err);
-    return par_agree_all(job->comm, status, NULL, err);
-}
-
-enum iobm_status job_begin_all(struct job *job, int argc, char **argv,
-                               struct iobm_error *err)
+static enum iobm_status begin_engine_all(struct job *job,
+                                         struct iobm_error *err)
 {
     struct measure *m = &job->measure;
-    enum iobm_status status = begin_manifest(job, err);
+    int64_t timeout_ns = job->options->watchdog_ns;
+    int64_t turn_ns = job->comm->rank * TURN_NS;
+    enum iobm_status status = stop_init_all(&job->stop, job->comm, err);
 
     if (status == IOBM_OK)
-        status = facts_gather_all(job, argc, argv, err);
-    if (status == IOBM_OK && job->comm->rank == 0)
-        status = save_begin(&job->save, job->options->output, err);
-    status = par_agree_all(job->comm, status, NULL, err);
-    job->recording = status == IOBM_OK;
-    if (status == IOBM_OK)
-        status = begin_threads_all(job, err);
+        status = timeline_init_all(&job->timeline, job->comm, &job->map, err);
     if (status != IOBM_OK)
         return status;
+    if (timeout_ns > 0)
+        timeout_ns += turn_ns < timeout_ns ? turn_ns : timeout_ns;
+    watch_attach(&job->watch, &job->stop, timeout_ns);
     m->comm = job->comm;
     m->map = &job->map;
     m->timeline = &job->timeline;
     m->stop = &job->stop;
     m->watch = &job->watch;
     m->workload = iobm_workload_find("sequential");
+    return IOBM_OK;
+}
+
+/* The file that this rank works on in a phase of 'kind'. */
+static enum iobm_status name_file(struct job *job, enum iobm_op_kind kind,
+                                  struct iobm_error *err)
+{
+    int rank = job->comm->rank;
+    int part = kind == IOBM_OP_WRITE ? rank : job->part_of[rank];
+    const char *file = job->options->file;
+    char *path = job->files ? manifest_file_path(file, &job->layout, part)
+                            : strdup(file);
+
+    if (!path)
+        return iobm_fail(err, IOBM_ENOMEM, "cannot name a test file");
+    job->phase_path[kind] = path;
+    return IOBM_OK;
+}
+
+/* What can fail on one rank alone and needs no other. */
+static enum iobm_status begin_own(struct job *job, struct iobm_error *err)
+{
+    enum iobm_status status = begin_manifest(job, err);
+
+    if (status == IOBM_OK)
+        status = name_file(job, IOBM_OP_WRITE, err);
+    if (status == IOBM_OK)
+        status = name_file(job, IOBM_OP_READ, err);
+    return status;
+}
+
+enum iobm_status job_begin_all(struct job *job, int argc, char **argv,
+                               struct iobm_error *err)
+{
+    enum iobm_status status = begin_own(job, err);
+
+    status = par_agree_all(job->comm, status, NULL, err);
+    if (status == IOBM_OK)
+        status = facts_gather_all(job, argc, argv, err);
+    if (status != IOBM_OK)
+        return status;
+    if (job->comm->rank == 0)
+        status = save_begin(&job->save, job->options->output, err);
+    status = par_agree_all(job->comm, status, NULL, err);
+    if (status != IOBM_OK)
+        return status;
+    job->recording = true;
+    status = begin_engine_all(job, err);
+    if (status != IOBM_OK)
+        return status;
     status = begin_backend(job, err);
     return par_agree_all(job->comm, status, NULL, err);
 }

@@ -7,6 +7,7 @@
  * results.  Everything here is collective unless it says "rank 0".
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -36,13 +37,26 @@ struct job {
     bool facts_known;    /* the back end has told what served it */
     char fs_type[32];
     int64_t moved_files;
-    struct save save; /* rank 0 */
-    bool written;     /* 'manifest' is on disk */
-    bool recording;   /* rank 0 has begun its record */
-    /* For the watchdog's thread: what the first one is at. */
-    const char *phase_name;
-    char *phase_path;
+    struct save save;            /* rank 0 */
+    bool written;                /* 'manifest' is on disk */
+    bool recording;              /* rank 0 has begun its record */
+    struct iobm_error unprinted; /* rank 0: why a phase was not shown */
+    /* The second thread reads these and, once a phase has begun, what does
+     * not change from then on: the map, the paths. */
+    int launcher_rank;
+    _Atomic int doing;   /* enum job_doing */
+    char *phase_path[2]; /* this rank's file, by enum iobm_op_kind */
 };
+
+enum job_doing {
+    JOB_SET_UP,
+    JOB_WRITE, /* JOB_WRITE + enum iobm_op_kind */
+    JOB_READ,
+    JOB_END,
+};
+
+/* Before MPI_Init: what needs no option, and the second thread. */
+enum iobm_status job_start(struct job *job, struct iobm_error *err) IOBM_CHECK;
 
 /* Set up what needs no file: nodes, order, layout, seed. */
 enum iobm_status job_init_all(struct job *job,
@@ -55,7 +69,7 @@ void job_release(struct job *job);
 enum iobm_status job_check_all(struct job *job,
                                struct iobm_error *err) IOBM_CHECK;
 
-/* Open the result file, gather the environment, start threads. */
+/* Gather the environment, open the result file, start the back end. */
 enum iobm_status job_begin_all(struct job *job, int argc, char **argv,
                                struct iobm_error *err) IOBM_CHECK;
 
@@ -76,7 +90,9 @@ enum iobm_status job_end_all(struct job *job, enum iobm_status outcome,
 enum iobm_status job_print_plan(const struct job *job,
                                 struct iobm_error *err) IOBM_CHECK;
 
-/* "rank 17 (node03): text", when the rank is known. */
+/* "rank 17 (node03): text", when the rank is known and it matters.  Takes the
+ * rank from the error, so that it is named once; on rank 0, after the last
+ * agreement on it. */
 void job_name_rank(const struct job *job, struct iobm_error *err);
 
 #endif

@@ -52,8 +52,35 @@ static enum iobm_status clean_up_all(struct job *job, struct iobm_error *err)
 
     if (!job->options->clean || !job->files || job->pre.device)
         return IOBM_OK;
+    /* A write that never began has left an older run's files alone. */
+    if (job->options->write && !job->written)
+        return IOBM_OK;
     return guard_clean_all(job->comm, &job->map, job->options->file, &files,
                            &bytes, err);
+}
+
+/* The first thing that went wrong counts, but all of it is tried. */
+static enum iobm_status finish_rank0(struct job *job, enum iobm_status outcome,
+                                     const struct iobm_error *why,
+                                     struct iobm_error *err)
+{
+    struct iobm_error other;
+    enum iobm_status status =
+        save_finish(&job->save, outcome_name(outcome),
+                    outcome == IOBM_OK ? "" : why->text, err);
+    enum iobm_status printed = IOBM_OK;
+
+    if (job->unprinted.status == IOBM_OK) {
+        printed = print_end(job, &other);
+    } else if (outcome == IOBM_OK) {
+        other = job->unprinted;
+        printed = other.status;
+    }
+    if (status == IOBM_OK && printed != IOBM_OK) {
+        status = printed;
+        *err = other;
+    }
+    return status;
 }
 
 enum iobm_status job_end_all(struct job *job, enum iobm_status outcome,
@@ -64,19 +91,12 @@ enum iobm_status job_end_all(struct job *job, enum iobm_status outcome,
     enum iobm_status cleaned;
     struct iobm_error other;
 
-    watch_end(&job->watch);
-    if (job->comm->rank == 0) {
-        enum iobm_status printed;
-
-        status = save_finish(&job->save, outcome_name(outcome),
-                             outcome == IOBM_OK ? "" : why->text, err);
-        printed = print_end(job, &other);
-        if (status == IOBM_OK && printed != IOBM_OK) {
-            status = printed;
-            *err = other;
-        }
-    }
+    atomic_store(&job->doing, JOB_END);
+    if (job->comm->rank == 0)
+        status = finish_rank0(job, outcome, why, err);
     status = par_agree_all(job->comm, status, NULL, err);
+    if (status != IOBM_OK)
+        err->rank = -1; /* only rank 0 could fail */
     cleaned = clean_up_all(job, &other);
     if (status == IOBM_OK && cleaned != IOBM_OK) {
         status = cleaned;

@@ -48,6 +48,9 @@ static void record_argv(struct run_record *record, int argc, char **argv)
 {
     struct str text = {0};
 
+    /* The command was taken off in front of the verb. */
+    if (argc > 0 && strcmp(argv[0], "run") == 0)
+        str_add(&text, "iobm ");
     for (int i = 0; i < argc; i++) {
         if (i > 0)
             str_add(&text, " ");

@@ -99,14 +99,29 @@ static void note_phase(struct job *job, const struct iobm_phase_row *row)
                  row->op, (long long)job->alignment_bytes);
 }
 
-/* Rank 0: keep a phase and show it. */
+/* Rank 0: a phase as text.  That it cannot be shown is said at the end. */
+static void show(struct job *job, const struct iobm_phase_row *row,
+                 const struct iobm_rank_row *ranks)
+{
+    struct iobm_error err;
+    struct str text = {0};
+
+    if (row->phase > 0)
+        str_add(&text, "\n");
+    report_phase_text(job->save.record.version, row, ranks,
+                      (size_t)job->comm->size, job->options->verbose, &text);
+    if (job->unprinted.status == IOBM_OK && cli_print(&text, &err) != IOBM_OK)
+        job->unprinted = err;
+    str_release(&text);
+}
+
+/* Rank 0: keep a phase and show it, kept or not. */
 static enum iobm_status publish(struct job *job,
                                 const struct iobm_phase_row *row,
                                 const struct iobm_rank_row *ranks,
                                 struct iobm_error *err)
 {
     const struct run_options *o = job->options;
-    struct str text = {0};
     size_t n = (size_t)job->comm->size;
     enum iobm_status status = save_phase(&job->save, row, ranks, n, err);
 
@@ -116,17 +131,16 @@ static enum iobm_status publish(struct job *job,
     job->timeline.row_count = 0;
     if (status == IOBM_OK)
         status = facts_backend(job, err);
-    if (status != IOBM_OK)
-        return status;
-    note_phase(job, row);
-    if (o->text) {
-        if (row->phase > 0)
-            str_add(&text, "\n");
-        report_phase_text(job->save.record.version, row, ranks, n, o->verbose,
-                          &text);
+    if (status == IOBM_OK)
+        note_phase(job, row);
+    if (o->text)
+        show(job, row, ranks);
+    /* Without a result file the output is all there is. */
+    if (status == IOBM_OK && job->unprinted.status != IOBM_OK &&
+        strcmp(o->output, "none") == 0) {
+        *err = job->unprinted;
+        status = err->status;
     }
-    status = cli_print(&text, err);
-    str_release(&text);
     return status;
 }
 
@@ -195,34 +209,18 @@ static enum iobm_status check_readable_all(const struct job *job,
     return par_agree_all(job->comm, status, NULL, err);
 }
 
-static char *phase_path(const struct job *job, int part)
-{
-    return job->files
-               ? manifest_file_path(job->options->file, &job->layout, part)
-               : strdup(job->options->file);
-}
-
-static enum iobm_status describe(struct job *job, enum iobm_op_kind kind,
-                                 struct measure_phase *phase,
-                                 struct iobm_error *err)
+static void describe(const struct job *job, enum iobm_op_kind kind,
+                     struct measure_phase *phase)
 {
     const struct run_options *o = job->options;
     bool write = kind == IOBM_OP_WRITE;
     int rank = job->comm->rank;
-    int part = write ? rank : job->part_of[rank];
-    char *path = phase_path(job, part);
 
-    if (!path)
-        return iobm_fail(err, IOBM_ENOMEM, "cannot name a test file");
-    job->phase_name = NULL; /* the watchdog may look at any time */
-    free(job->phase_path);
-    job->phase_path = path;
-    job->phase_name = write ? "write" : "read";
     *phase = (struct measure_phase){
         .kind = kind,
         .layout = &job->layout,
-        .part = part,
-        .path = path,
+        .part = write ? rank : job->part_of[rank],
+        .path = job->phase_path[kind],
         .alignment_bytes = job->alignment_bytes,
         .create = write && !job->layout.shared,
         .direct = o->direct,
@@ -235,7 +233,6 @@ static enum iobm_status describe(struct job *job, enum iobm_op_kind kind,
                 : o->sync == SYNC_EVERY ? MEASURE_SYNC_EVERY
                                         : MEASURE_SYNC_NONE,
     };
-    return IOBM_OK;
 }
 
 static enum iobm_status measure_one_all(struct job *job,
@@ -256,28 +253,34 @@ static enum iobm_status measure_one_all(struct job *job,
             status = iobm_fail(err, IOBM_ENOMEM, "cannot keep a phase");
     }
     status = par_agree_all(job->comm, status, NULL, err);
-    if (status == IOBM_OK)
-        outcome = measure_phase_all(&job->measure, phase, root ? &row : NULL,
-                                    ranks, err);
-    if (status == IOBM_OK && root) {
+    if (status != IOBM_OK) {
+        free(ranks);
+        return status;
+    }
+    outcome =
+        measure_phase_all(&job->measure, phase, root ? &row : NULL, ranks, err);
+    if (root) {
         for (int r = 0; r < job->comm->size; r++) {
             ranks[r].phase = row.phase;
             ranks[r].repeat = repeat;
             copy_text(ranks[r].op, sizeof(ranks[r].op), row.op);
         }
-        if (outcome != IOBM_OK && outcome != IOBM_EINVALID) {
-            job_name_rank(job, err);
-            copy_text(row.reason, sizeof(row.reason), err->text);
+        if (outcome != IOBM_OK) {
+            other = *err;
+            job_name_rank(job, &other);
+            copy_text(row.reason, sizeof(row.reason), other.text);
         }
         status = publish(job, &row, ranks, &other);
     }
     free(ranks);
     status = par_agree_all(job->comm, status, NULL, &other);
-    if (outcome == IOBM_OK && status != IOBM_OK) {
+    if (outcome != IOBM_OK)
+        return outcome;
+    if (status != IOBM_OK) {
         *err = other;
-        return status;
+        err->rank = -1; /* only rank 0 could fail */
     }
-    return outcome;
+    return status;
 }
 
 /* A signal between two phases: no more files are touched. */
@@ -298,11 +301,10 @@ static enum iobm_status phase_all(struct job *job, enum iobm_op_kind kind,
 {
     struct measure_phase phase;
     struct iobm_error other;
-    enum iobm_status status = describe(job, kind, &phase, err);
+    enum iobm_status status = check_stopped_all(job, err);
 
-    status = par_agree_all(job->comm, status, NULL, err);
-    if (status == IOBM_OK)
-        status = check_stopped_all(job, err);
+    describe(job, kind, &phase);
+    atomic_store(&job->doing, JOB_WRITE + (int)kind);
     if (status == IOBM_OK)
         status = make_ready_all(job, kind, err);
     if (status == IOBM_OK)
@@ -321,16 +323,19 @@ static enum iobm_status phase_all(struct job *job, enum iobm_op_kind kind,
     return status;
 }
 
-/* Wait as asked between phases; a signal ends it. */
-static void pause_between(const struct job *job)
+/* Wait as asked between phases; a signal to any rank ends it. */
+static enum iobm_status pause_all(struct job *job, struct iobm_error *err)
 {
-    int64_t until = clock_now_ns() + job->options->delay_ns;
     int64_t left = job->options->delay_ns;
+    int64_t until = clock_now_ns() + left;
 
-    while (left > 0 && !job->stop.flag) {
-        clock_sleep_ns(left < 100000000 ? left : 100000000);
+    if (left <= 0)
+        return IOBM_OK;
+    while (left > 0 && !stop_poll(&job->stop)) {
+        clock_sleep_ns(left < STOP_POLL_NS ? left : STOP_POLL_NS);
         left = until - clock_now_ns();
     }
+    return stop_settle_all(&job->stop, err);
 }
 
 enum iobm_status job_phases_all(struct job *job, struct iobm_error *err)
@@ -342,14 +347,15 @@ enum iobm_status job_phases_all(struct job *job, struct iobm_error *err)
     for (int64_t i = 0; i < o->repeats; i++) {
         for (int kind = IOBM_OP_WRITE; kind <= IOBM_OP_READ; kind++) {
             struct iobm_error one;
-            enum iobm_status status;
+            enum iobm_status status = IOBM_OK;
 
             if (kind == IOBM_OP_WRITE ? !o->write : !o->read)
                 continue;
             if (!first)
-                pause_between(job);
+                status = pause_all(job, &one);
             first = false;
-            status = phase_all(job, (enum iobm_op_kind)kind, i, &one);
+            if (status == IOBM_OK)
+                status = phase_all(job, (enum iobm_op_kind)kind, i, &one);
             if (status != IOBM_OK) {
                 *err = one;
                 outcome = status;

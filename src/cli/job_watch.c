@@ -2,7 +2,8 @@
 
 /*
  * What the second thread of a rank does when the end comes early: rank 0
- * saves what there is, everyone leaves at once.
+ * saves what there is, everyone leaves at once.  It may come at any time from
+ * before MPI_Init on, so it looks at nothing but what job.h says it may.
  */
 
 #include <stdio.h>
@@ -11,61 +12,63 @@
 #include "cli/cli.h"
 #include "cli/job.h"
 
-static void end_early(struct job *job, const char *status, const char *text)
+static const char *doing_name(const struct job *job)
 {
-    struct iobm_error err;
+    static const char *const names[] = {"set-up", "write", "read", "the end"};
 
-    if (job->comm->rank != 0)
-        return;
-    if (save_finish_early(&job->save, status, text, &err))
-        fprintf(stderr, "iobm: %s: what was measured is run %lld in %s\n", text,
-                (long long)job->save.record.number, job->save.target);
-    else
-        fprintf(stderr, "iobm: %s\n", text);
+    return names[atomic_load(&job->doing)];
+}
+
+__attribute__((noreturn)) static void end_early(struct job *job,
+                                                const char *status,
+                                                struct iobm_error *err)
+{
+    char what[sizeof(err->text)] = "";
+
+    if (job->launcher_rank == 0)
+        save_finish_early(&job->save, status, err->text, what, sizeof(what));
+    fprintf(stderr, "iobm: %s%s%s\n", err->text, *what ? ": " : "", what);
+    _exit(EXIT_FAILED);
 }
 
 static void on_overdue(void *arg, int signal_number)
 {
     struct job *job = arg;
-    char text[256];
+    struct iobm_error err;
 
-    if (job->comm->rank == 0) {
-        snprintf(text, sizeof(text), "ended by %s during %s",
-                 watch_signal_name(signal_number),
-                 job->phase_name ? job->phase_name : "set-up");
-        end_early(job, "interrupted", text);
-    }
-    _exit(EXIT_FAILED);
+    if (job->launcher_rank != 0)
+        _exit(EXIT_FAILED); /* rank 0 speaks */
+    (void)iobm_fail(&err, IOBM_ESTOPPED, "ended by %s during %s",
+                    watch_signal_name(signal_number), doing_name(job));
+    end_early(job, "interrupted", &err);
 }
 
+/* Stages have names in phases only: the map and the paths are there. */
 static void on_stuck(void *arg, enum watch_stage stage, int64_t ns)
 {
     struct job *job = arg;
-    int rank = job->comm->rank;
-    char text[1024];
+    int rank = job->launcher_rank;
+    int phase =
+        atomic_load(&job->doing) == JOB_READ ? IOBM_OP_READ : IOBM_OP_WRITE;
+    struct iobm_error err;
 
-    snprintf(text, sizeof(text),
-             "rank %d (%s): no progress for %.0f s: %s, %s of '%.512s' after "
-             "%lld bytes",
-             rank, job->map.host[job->map.node_of[rank]], (double)ns / 1e9,
-             job->phase_name ? job->phase_name : "set-up",
-             watch_stage_name(stage), job->phase_path ? job->phase_path : "",
-             (long long)atomic_load(&job->watch.bytes));
-    if (rank == 0)
-        end_early(job, "failed", text);
-    else
-        fprintf(stderr, "iobm: %s\n", text);
-    _exit(EXIT_FAILED);
+    (void)iobm_fail(&err, IOBM_EIO,
+                    "rank %d (%s): no progress for %.0f s: %s, %s of '%.512s' "
+                    "after %lld bytes",
+                    rank, job->map.host[job->map.node_of[rank]],
+                    (double)ns / 1e9, doing_name(job), watch_stage_name(stage),
+                    job->phase_path[phase],
+                    (long long)atomic_load(&job->watch.bytes));
+    end_early(job, "failed", &err);
 }
 
 static void on_status(void *arg)
 {
     struct job *job = arg;
 
-    if (job->comm->rank == 0)
+    if (job->launcher_rank == 0)
         fprintf(stderr, "iobm: %s: rank 0 has moved %lld bytes\n",
-                job->phase_name ? job->phase_name : "set-up",
-                (long long)atomic_load(&job->watch.bytes));
+                doing_name(job), (long long)atomic_load(&job->watch.bytes));
 }
 
 struct watch_calls job_watch_calls(struct job *job)

@@ -12,6 +12,20 @@
 
 #include "base/clock.h"
 
+/* How long the end may wait for the first thread: mpirun kills a second after
+ * its SIGTERM, of which the grace time is gone. */
+#define LOCK_WAIT_NS INT64_C(500000000)
+#define LOCK_NAP_NS  INT64_C(2000000)
+
+/* The first thread comes for the record: not any more once the other one
+ * wants it, or that might never get it. */
+static void enter(struct save *save)
+{
+    while (atomic_load(&save->closing))
+        clock_sleep_ns(LOCK_NAP_NS);
+    pthread_mutex_lock(&save->lock);
+}
+
 static void copy_text(char *to, size_t room, const char *from)
 {
     size_t n = strnlen(from, room - 1);
@@ -35,19 +49,26 @@ static enum iobm_status grow(void **array, size_t *count, const void *items,
     return IOBM_OK;
 }
 
+void save_init(struct save *save)
+{
+    memset(save, 0, sizeof(*save));
+    pthread_mutex_init(&save->lock, NULL);
+}
+
 enum iobm_status save_begin(struct save *save, const char *target,
                             struct iobm_error *err)
 {
     struct run_record *record = &save->record;
     enum iobm_status status = IOBM_OK;
 
-    pthread_mutex_lock(&save->lock);
+    enter(save);
     save->target = target;
     copy_text(record->status, sizeof(record->status), "running");
     clock_iso8601(record->started_utc, sizeof(record->started_utc),
                   clock_utc_ns());
     if (strcmp(target, "none") != 0)
         status = store_begin(target, record, &save->store, err);
+    atomic_store(&save->begun, save->store != NULL);
     pthread_mutex_unlock(&save->lock);
     return status;
 }
@@ -57,6 +78,7 @@ void save_release(struct save *save)
     store_abandon(save->store);
     save->store = NULL;
     run_record_release(&save->record);
+    pthread_mutex_destroy(&save->lock);
 }
 
 enum iobm_status save_phase(struct save *save,
@@ -67,7 +89,7 @@ enum iobm_status save_phase(struct save *save,
     struct run_record *record = &save->record;
     enum iobm_status status;
 
-    pthread_mutex_lock(&save->lock);
+    enter(save);
     status = grow((void **)&record->phases, &record->phase_count, phase, 1,
                   sizeof(*phase), err);
     if (status == IOBM_OK)
@@ -86,7 +108,7 @@ enum iobm_status save_clocks(struct save *save,
     struct run_record *record = &save->record;
     enum iobm_status status;
 
-    pthread_mutex_lock(&save->lock);
+    enter(save);
     status = grow((void **)&record->clocks, &record->clock_count, rows, n,
                   sizeof(*rows), err);
     if (status == IOBM_OK && save->store)
@@ -100,7 +122,7 @@ enum iobm_status save_facts(struct save *save, const struct kvlist *facts,
 {
     enum iobm_status status = IOBM_OK;
 
-    pthread_mutex_lock(&save->lock);
+    enter(save);
     if (save->store)
         status = store_facts(save->store, facts, err);
     pthread_mutex_unlock(&save->lock);
@@ -119,7 +141,7 @@ void save_log(struct save *save, const char *level, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(row.text, sizeof(row.text), fmt, args);
     va_end(args);
-    pthread_mutex_lock(&save->lock);
+    enter(save);
     status = grow((void **)&record->log, &record->log_count, &row, 1,
                   sizeof(row), &err);
     if (status == IOBM_OK && save->store)
@@ -159,26 +181,42 @@ enum iobm_status save_finish(struct save *save, const char *status,
 {
     enum iobm_status outcome = IOBM_OK;
 
-    pthread_mutex_lock(&save->lock);
+    enter(save);
     if (!save->finished)
         outcome = finish(save, status, reason, err);
     pthread_mutex_unlock(&save->lock);
     return outcome;
 }
 
-bool save_finish_early(struct save *save, const char *status,
-                       const char *reason, struct iobm_error *err)
+/* pthread_mutex_timedlock() goes by the wall clock, which may be set. */
+static bool lock_within(pthread_mutex_t *lock, int64_t ns)
 {
-    int64_t until_ns = clock_utc_ns() + 1000000000;
-    struct timespec until = {.tv_sec = until_ns / 1000000000,
-                             .tv_nsec = until_ns % 1000000000};
-    bool saved = false;
+    int64_t until_ns = clock_now_ns() + ns;
 
-    if (pthread_mutex_timedlock(&save->lock, &until) != 0)
-        return false;
-    if (!save->finished && save->store)
-        saved = finish(save, status, reason, err) == IOBM_OK;
-    /* Keep the lock: this thread ends the program, and the first one must not
-     * touch the file again. */
-    return saved;
+    while (pthread_mutex_trylock(lock) != 0) {
+        if (clock_now_ns() >= until_ns)
+            return false;
+        clock_sleep_ns(LOCK_NAP_NS);
+    }
+    return true;
+}
+
+void save_finish_early(struct save *save, const char *status,
+                       const char *reason, char *what, size_t room)
+{
+    struct iobm_error err;
+
+    what[0] = '\0';
+    if (!atomic_load(&save->begun))
+        return;
+    atomic_store(&save->closing, true);
+    if (!lock_within(&save->lock, LOCK_WAIT_NS))
+        snprintf(what, room, "'iobm file recover %s' adds what was measured",
+                 save->target);
+    else if (!save->finished && finish(save, status, reason, &err) != IOBM_OK)
+        snprintf(what, room, "%s", err.text);
+    else if (save->record.number > 0)
+        snprintf(what, room, "what was measured is run %lld in %s",
+                 (long long)save->record.number, save->target);
+    /* The lock is kept: the first thread must not touch the file again. */
 }

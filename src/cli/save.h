@@ -9,6 +9,7 @@
  */
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "iobm/result.h"
@@ -19,10 +20,13 @@ struct save {
     struct run_record record;
     struct store *store; /* NULL: -o none, not begun, or finished */
     const char *target;  /* "none": no file */
+    atomic_bool begun;   /* there is a partial file, and 'target' is known */
+    atomic_bool closing; /* the end has come early */
     bool finished;
     struct iobm_error log_error; /* the first note that could not be kept */
 };
 
+void save_init(struct save *save);
 enum iobm_status save_begin(struct save *save, const char *target,
                             struct iobm_error *err) IOBM_CHECK;
 void save_release(struct save *save);
@@ -51,10 +55,13 @@ enum iobm_status save_finish(struct save *save, const char *status,
                              struct iobm_error *err) IOBM_CHECK;
 
 /*
- * The same from the watchdog's thread: gives up when the first thread has not
- * let go of the record within a second.  False when nothing was saved here.
+ * The same from the watchdog's thread, which ends the program next: the first
+ * thread, should it come here again, waits for that.  Gives up when the first
+ * thread has not let go of the record within half a second.  'what' gets what
+ * became of the measurements: "what was measured is run 12 in F", or "" when
+ * there is nothing to tell.
  */
-bool save_finish_early(struct save *save, const char *status,
-                       const char *reason, struct iobm_error *err);
+void save_finish_early(struct save *save, const char *status,
+                       const char *reason, char *what, size_t room);
 
 #endif

@@ -285,6 +285,16 @@ static enum iobm_status name_signal_all(const struct measure *measure,
     return IOBM_ESTOPPED;
 }
 
+/* One line stands for all ranks that failed. */
+static void count_others(int others, struct iobm_error *err)
+{
+    int rank = err->rank;
+
+    (void)iobm_fail(err, err->status, "%.700s (%d more rank%s failed)",
+                    err->text, others, others == 1 ? "" : "s");
+    err->rank = rank;
+}
+
 /* The phase has been run: settle, agree and reduce. */
 static enum iobm_status conclude_all(const struct measure *measure,
                                      const struct measure_phase *phase,
@@ -305,20 +315,23 @@ static enum iobm_status conclude_all(const struct measure *measure,
         .seed = phase->data_seed,
     };
     enum iobm_status outcome = judge(measure, phase, work, &local);
-    double failures = outcome != IOBM_OK && outcome != IOBM_ESTOPPED;
     enum iobm_status status;
+    int failures = 0;
 
-    outcome = par_agree_all(measure->comm, outcome, NULL, &local);
-    status = par_sum_all(measure->comm, &failures, 1, &other);
-    if (status == IOBM_OK)
-        status = stop_settle_all(measure->stop, &other);
+    outcome = par_agree_all(measure->comm, outcome, &failures, &local);
+    status = stop_settle_all(measure->stop, &other);
     if (status == IOBM_OK) {
         status = timeline_point_all(measure->timeline, &other);
         status = par_agree_all(measure->comm, status, NULL, &other);
     }
+    /* An error of ours hides none of the phase's own. */
+    if (status != IOBM_OK && outcome == IOBM_OK) {
+        outcome = status;
+        local = other;
+    }
     if (status != IOBM_OK) {
-        *err = other;
-        return status;
+        *err = local;
+        return outcome;
     }
     if (outcome == IOBM_ESTOPPED)
         outcome = name_signal_all(measure, &local);
@@ -327,17 +340,10 @@ static enum iobm_status conclude_all(const struct measure *measure,
         outcome = status;
         local = other;
     }
-    if (row)
-        fill_status(outcome, &local, row);
-    if (outcome != IOBM_OK) {
+    if (failures > 1)
+        count_others(failures - 1, &local);
+    if (outcome != IOBM_OK)
         *err = local;
-        if (failures > 1) {
-            size_t used = strlen(err->text);
-
-            snprintf(err->text + used, sizeof(err->text) - used,
-                     " (%.0f more ranks failed)", failures - 1);
-        }
-    }
     return outcome;
 }
 
@@ -350,8 +356,7 @@ enum iobm_status measure_phase_all(const struct measure *measure,
     struct work work = {0};
     enum iobm_status status;
 
-    if (row)
-        reduce_clear(row);
+    reduce_begin(measure, row, ranks);
     status = prepare(measure, phase, &work, err);
     status = par_agree_all(measure->comm, status, NULL, err);
     if (status == IOBM_OK) {
@@ -367,7 +372,7 @@ enum iobm_status measure_phase_all(const struct measure *measure,
                       work.start_utc_ns);
     if (status == IOBM_OK)
         status = conclude_all(measure, phase, &work, row, ranks, err);
-    else if (row)
+    if (row)
         fill_status(status, err, row);
     work_release(&work);
     return status;

@@ -57,7 +57,7 @@ static void fill_sent(const struct measure *measure,
     sent->close_ns = timeline_global(line, out->close_end_ns, &spare);
 }
 
-void reduce_clear(struct iobm_phase_row *row)
+static void clear_rates(struct iobm_phase_row *row)
 {
     row->bw_naive_Bps = row->bw_slowest_Bps = row->bw_wall_Bps = NAN;
     row->bw_wall_low_Bps = row->bw_wall_high_Bps = NAN;
@@ -69,6 +69,24 @@ void reduce_clear(struct iobm_phase_row *row)
     row->node_eta2 = row->node_p = NAN;
     row->rank_min_Bps = row->rank_max_Bps = NAN;
     row->duty_pct = row->prepare_pct = NAN;
+    row->seconds = row->seconds_outer = row->start_skew_s = NAN;
+    row->first_start_ns = row->last_start_ns = -1;
+    row->first_end_ns = row->last_end_ns = -1;
+}
+
+void reduce_begin(const struct measure *measure, struct iobm_phase_row *row,
+                  struct iobm_rank_row *ranks)
+{
+    if (row)
+        clear_rates(row);
+    for (int r = 0; ranks && r < measure->comm->size; r++) {
+        const char *host = measure->map->host[measure->map->node_of[r]];
+
+        ranks[r].rank = r;
+        memcpy(ranks[r].node, host, sizeof(ranks[r].node));
+        ranks[r].start_ns = ranks[r].end_ns = -1;
+        ranks[r].rate_Bps = NAN;
+    }
 }
 
 static double larger(double a, double b)
@@ -110,6 +128,16 @@ static void sum_up(const struct measure *measure, const struct sent *all,
         duration > 0 ? 100.0 * (double)latency / (double)duration : NAN;
     row->prepare_pct =
         duration > 0 ? 100.0 * (double)prepare / (double)duration : NAN;
+}
+
+/* Whether the exchanges disagreed at a point that is not yet saved: before
+ * the phase or after it. */
+static bool any_anomaly(const struct timeline *timeline)
+{
+    for (size_t i = 0; i < timeline->row_count; i++)
+        if (timeline->rows[i].anomaly)
+            return true;
+    return false;
 }
 
 static void fill_bandwidth(const struct bw_result *bw,
@@ -201,13 +229,22 @@ static void find_windows(const struct bw_rank *ranks, int n,
 }
 
 /* This rank's bytes at a time of the global timeline: the marks are local, so
- * the point is moved by what the rank's own start is off. */
+ * the point is moved to where it lies between the rank's own two ends. */
 static double bytes_at(const struct reduce_input *in, const struct sent *mine,
                        int64_t global_ns)
 {
-    int64_t local = in->out->start_ns + (global_ns - mine->row.start_ns);
+    const struct phase_output *out = in->out;
+    int64_t span = mine->row.end_ns - mine->row.start_ns;
+    int64_t ahead = global_ns - mine->row.start_ns;
 
-    return marks_bytes_at(in->marks, local);
+    if (ahead < 0)
+        return 0;
+    if (ahead >= span)
+        return (double)mine->row.bytes;
+    /* The two clocks differ by far less than the ns that a double loses. */
+    ahead += (int64_t)((double)(out->sync_end_ns - out->start_ns - span) *
+                       (double)ahead / (double)span);
+    return marks_bytes_at(in->marks, out->start_ns + ahead);
 }
 
 /* All ranks: what the windows hold, summed; rank 0 turns it into rates. */
@@ -284,6 +321,9 @@ static enum iobm_status check_clock(const struct reduce_input *in,
     if (bw->ordered && bw_sandwich(bw, outer, bound) && !row->clock_failed)
         return IOBM_OK;
     row->clock_failed = 1;
+    row->bw_open_close_Bps = row->bw_cache_Bps = row->inflation_start = NAN;
+    row->start_skew_s = NAN;
+    row->too_short = 0;
     row->bw_wall_Bps = row->bw_wall_low_Bps =
         (double)bw->bytes / row->seconds_outer;
     row->bw_wall_high_Bps = NAN;
@@ -293,23 +333,76 @@ static enum iobm_status check_clock(const struct reduce_input *in,
                      "the bandwidth is a lower bound by rank 0's clock");
 }
 
+/* What a phase is reduced from; the arrays are rank 0's. */
+struct gathered {
+    struct sent mine;
+    struct sent *all;
+    struct bw_rank *ranks;
+    int64_t check_failed; /* of any clock */
+    struct bw_result bw;
+    struct windows windows;
+};
+
+static enum iobm_status gather_all(const struct measure *measure,
+                                   const struct reduce_input *in,
+                                   struct gathered *g, struct iobm_error *err)
+{
+    size_t n = measure->comm->rank == 0 ? (size_t)measure->comm->size : 1;
+    enum iobm_status status = IOBM_OK;
+
+    g->all = calloc(n, sizeof(*g->all));
+    g->ranks = calloc(n, sizeof(*g->ranks));
+    if (!g->all || !g->ranks)
+        status = iobm_fail(err, IOBM_ENOMEM, "cannot gather the results");
+    status = par_agree_all(measure->comm, status, NULL, err);
+    if (status != IOBM_OK)
+        return status;
+    fill_sent(measure, in, &g->mine);
+    g->check_failed = measure->timeline->check_failed;
+    status = par_max_all(measure->comm, &g->check_failed, 1, err);
+    if (status == IOBM_OK)
+        status = par_gather_all(measure->comm, &g->mine, sizeof(g->mine),
+                                g->all, err);
+    return status;
+}
+
+/* Rank 0: all that takes the stamps alone. */
 static enum iobm_status reduce_rank0(const struct measure *measure,
                                      const struct reduce_input *in,
-                                     struct sent *all, struct bw_rank *ranks,
-                                     struct bw_result *bw,
+                                     enum iobm_status outcome,
+                                     struct gathered *g,
                                      struct iobm_phase_row *row,
                                      struct iobm_error *err)
 {
     int n = measure->comm->size;
     enum iobm_status status;
 
-    to_bw_ranks(all, n, ranks);
-    bw_compute(ranks, (size_t)n, bw);
-    fill_bandwidth(bw, row);
-    status = fill_spread(measure, all, in->seed, row, err);
-    if (status != IOBM_OK)
-        return status;
-    return check_clock(in, bw, row, err);
+    row->clock_failed = g->check_failed;
+    row->clock_anomaly = any_anomaly(measure->timeline);
+    sum_up(measure, g->all, row);
+    if (outcome != IOBM_OK)
+        return IOBM_OK;
+    to_bw_ranks(g->all, n, g->ranks);
+    bw_compute(g->ranks, (size_t)n, &g->bw);
+    fill_bandwidth(&g->bw, row);
+    status = fill_spread(measure, g->all, in->seed, row, err);
+    if (status == IOBM_OK)
+        status = check_clock(in, &g->bw, row, err);
+    if (status == IOBM_OK)
+        find_windows(g->ranks, n, &g->bw, &g->windows);
+    else if (status != IOBM_EINVALID)
+        clear_rates(row);
+    return status;
+}
+
+static void copy_rows(const struct sent *all, int n, enum iobm_status outcome,
+                      struct iobm_rank_row *ranks)
+{
+    for (int r = 0; r < n; r++) {
+        ranks[r] = all[r].row;
+        if (outcome != IOBM_OK)
+            ranks[r].rate_Bps = NAN;
+    }
 }
 
 /* Gather, and on rank 0 reduce; the windows take everyone. */
@@ -320,53 +413,29 @@ enum iobm_status reduce_phase_all(const struct measure *measure,
                                   struct iobm_rank_row *ranks,
                                   struct iobm_error *err)
 {
-    int n = measure->comm->rank == 0 ? measure->comm->size : 0;
-    struct sent mine;
-    struct sent *all = calloc((size_t)n + 1, sizeof(*all));
-    struct bw_rank *bw_ranks = calloc((size_t)n + 1, sizeof(*bw_ranks));
-    struct bw_result bw = {0};
-    struct windows windows = {-1, -1, -1, -1, -1, -1};
-    struct iobm_error invalid = {0};
-    enum iobm_status status = IOBM_OK;
-    int64_t worst;
+    struct gathered g = {.windows = {-1, -1, -1, -1, -1, -1}};
+    struct iobm_error own = {.rank = -1}, other;
+    bool root = measure->comm->rank == 0;
+    enum iobm_status status = gather_all(measure, in, &g, err);
+    enum iobm_status filled = IOBM_OK;
 
-    if (!all || !bw_ranks)
-        status = iobm_fail(err, IOBM_ENOMEM, "cannot gather the results");
-    status = par_agree_all(measure->comm, status, NULL, err);
-    if (status != IOBM_OK)
-        goto out;
-    fill_sent(measure, in, &mine);
-    worst = measure->timeline->check_failed;
-    status = par_max_all(measure->comm, &worst, 1, err);
-    if (status == IOBM_OK)
-        status = par_gather_all(measure->comm, &mine, sizeof(mine), all, err);
-    if (status != IOBM_OK)
-        goto out;
-    if (measure->comm->rank == 0) {
-        row->clock_failed = worst;
-        sum_up(measure, all, row);
-        if (outcome == IOBM_OK) {
-            status =
-                reduce_rank0(measure, in, all, bw_ranks, &bw, row, &invalid);
-            find_windows(bw_ranks, n, &bw, &windows);
+    if (status == IOBM_OK) {
+        if (root) {
+            status = reduce_rank0(measure, in, outcome, &g, row, &own);
+            copy_rows(g.all, measure->comm->size, outcome, ranks);
         }
-    }
-    if (outcome == IOBM_OK) {
-        enum iobm_status filled =
-            fill_windows_all(measure, in, &mine, &windows, &bw, row, err);
-
-        if (filled != IOBM_OK) {
+        if (outcome == IOBM_OK)
+            filled = fill_windows_all(measure, in, &g.mine, &g.windows, &g.bw,
+                                      row, &other);
+        if (status == IOBM_OK && filled != IOBM_OK) {
             status = filled;
-            goto out;
+            own = other;
         }
+        status = par_agree_all(measure->comm, status, NULL, &own);
+        if (status != IOBM_OK)
+            *err = own;
     }
-    for (int r = 0; r < n; r++)
-        ranks[r] = all[r].row;
-    if (status != IOBM_OK)
-        *err = invalid;
-    status = par_agree_all(measure->comm, status, NULL, err);
-out:
-    free(all);
-    free(bw_ranks);
+    free(g.all);
+    free(g.ranks);
     return status;
 }

@@ -20,13 +20,19 @@ struct reduce_input {
     uint64_t seed; /* of the permutation test */
 };
 
-/* No rate of a phase that failed is ever seen: all of them NaN. */
-void reduce_clear(struct iobm_phase_row *row);
+/*
+ * Rank 0, before anything else (others pass NULL): who the ranks are, and n/a
+ * for all that is measured, so that no rate of a phase that failed is ever
+ * seen.
+ */
+void reduce_begin(const struct measure *measure, struct iobm_phase_row *row,
+                  struct iobm_rank_row *ranks);
 
 /*
  * Collective; the timeline has its point behind the phase.  'outcome' is what
  * all ranks agreed on: bytes and rows are filled in any case, rates only for
- * IOBM_OK.  IOBM_EINVALID when the clocks cannot be trusted.
+ * IOBM_OK.  IOBM_EINVALID when the clocks cannot be trusted: then the wall
+ * bandwidth is a lower bound, and what compares times of two clocks is n/a.
  */
 enum iobm_status reduce_phase_all(const struct measure *measure,
                                   const struct reduce_input *in,

@@ -78,12 +78,23 @@ static int64_t grace_ns(int signal_number)
 
 static void look(struct watch *watch)
 {
+    int64_t timeout = atomic_load(&watch->timeout_ns);
     int stage = atomic_load(&watch->stage);
     int64_t idle = clock_now_ns() - atomic_load(&watch->beat_ns);
 
-    if (watch->timeout_ns > 0 && stage != WATCH_IDLE &&
-        idle > watch->timeout_ns)
+    if (timeout > 0 && stage != WATCH_IDLE && idle > timeout)
         watch->calls.stuck(watch->calls.arg, (enum watch_stage)stage, idle);
+}
+
+/* The one of watch_attach() and this that comes last sets the flag. */
+static void pass_on(struct watch *watch, int signal_number)
+{
+    struct stop *stop;
+
+    atomic_store(&watch->signal, signal_number);
+    stop = atomic_load(&watch->stop);
+    if (stop)
+        stop->flag = signal_number;
 }
 
 static void *watch_main(void *arg)
@@ -101,40 +112,53 @@ static void *watch_main(void *arg)
         if (got == SIGUSR1) {
             watch->calls.status(watch->calls.arg);
         } else if (got > 0 && got != SIGRTMIN) {
-            int64_t due = clock_now_ns() + grace_ns(got);
+            int64_t due = clock_now_ns() + grace_ns(got) + watch->patience_ns;
 
-            watch->stop->flag = got;
+            pass_on(watch, got);
             /* A second, more urgent signal shortens the grace time. */
             if (!ended_by || due < due_ns) {
                 due_ns = due;
                 ended_by = got;
             }
         }
-        if (ended_by && clock_now_ns() >= due_ns &&
-            !atomic_load(&watch->quit)) {
+        if (atomic_load(&watch->quit))
+            break;
+        if (ended_by && clock_now_ns() >= due_ns) {
             watch->calls.overdue(watch->calls.arg, ended_by);
             ended_by = 0;
         }
-        look(watch);
+        if (!atomic_load(&watch->signal))
+            look(watch);
     }
     return NULL;
 }
 
-enum iobm_status watch_start(struct watch *watch, struct stop *stop,
+enum iobm_status watch_start(struct watch *watch,
                              const struct watch_calls *calls,
-                             int64_t timeout_ns, struct iobm_error *err)
+                             int64_t patience_ns, struct iobm_error *err)
 {
     int rc;
 
-    watch->stop = stop;
+    memset(watch, 0, sizeof(*watch));
     watch->calls = *calls;
-    watch->timeout_ns = timeout_ns;
+    watch->patience_ns = patience_ns;
     watch_enter(watch, WATCH_IDLE);
     rc = pthread_create(&watch->thread, NULL, watch_main, watch);
     if (rc != 0)
         return iobm_fail_errno(err, rc, "cannot start the watchdog thread");
     watch->started = 1;
     return IOBM_OK;
+}
+
+void watch_attach(struct watch *watch, struct stop *stop, int64_t timeout_ns)
+{
+    int already;
+
+    atomic_store(&watch->timeout_ns, timeout_ns);
+    atomic_store(&watch->stop, stop);
+    already = atomic_load(&watch->signal);
+    if (already)
+        stop->flag = already;
 }
 
 void watch_end(struct watch *watch)
@@ -149,6 +173,8 @@ void watch_end(struct watch *watch)
 
 void watch_enter(struct watch *watch, enum watch_stage stage)
 {
+    if (stage == WATCH_OPEN)
+        atomic_store(&watch->bytes, 0);
     atomic_store(&watch->beat_ns, clock_now_ns());
     atomic_store(&watch->stage, stage);
 }

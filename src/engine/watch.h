@@ -27,7 +27,8 @@ enum watch_stage {
 /* What the second thread may ask of the program; called on that thread. */
 struct watch_calls {
     /* A signal asked for the end and the first thread has not come to it
-     * within the grace time: save what there is and exit. */
+     * within the grace time: save what there is and exit.  No call of stuck
+     * follows a signal. */
     void (*overdue)(void *arg, int signal_number);
     /* No progress for 'ns' in 'stage': say so, save and exit. */
     void (*stuck)(void *arg, enum watch_stage stage, int64_t ns);
@@ -41,9 +42,11 @@ struct watch {
     _Atomic int stage;       /* enum watch_stage */
     _Atomic int64_t bytes;   /* moved in this phase */
     _Atomic int quit;
-    struct stop *stop; /* whose flag a signal sets */
+    _Atomic int signal;         /* that asked for the end; 0: none yet */
+    struct stop *_Atomic stop;  /* whose flag it sets; NULL: none yet */
+    _Atomic int64_t timeout_ns; /* 0: no watchdog */
+    int64_t patience_ns;        /* added to every grace time */
     struct watch_calls calls;
-    int64_t timeout_ns; /* 0: no watchdog */
     pthread_t thread;
     int started;
 };
@@ -52,13 +55,20 @@ struct watch {
  * so that no other thread gets them. */
 void watch_block_signals(void);
 
-enum iobm_status watch_start(struct watch *watch, struct stop *stop,
+/* From here on signals are heard, also before MPI_Init. */
+enum iobm_status watch_start(struct watch *watch,
                              const struct watch_calls *calls,
-                             int64_t timeout_ns,
+                             int64_t patience_ns,
                              struct iobm_error *err) IOBM_CHECK;
+
+/* From here on a signal, one that has come already too, sets the flag of
+ * 'stop', and the watchdog looks. */
+void watch_attach(struct watch *watch, struct stop *stop, int64_t timeout_ns);
+
+/* Afterwards no call is made; nothing happens when it was not started. */
 void watch_end(struct watch *watch);
 
-/* Enter a stage; counts as progress. */
+/* Enter a stage; counts as progress, and WATCH_OPEN begins to count bytes. */
 void watch_enter(struct watch *watch, enum watch_stage stage);
 
 static inline void watch_beat(struct watch *watch, int64_t now_ns,
@@ -70,7 +80,7 @@ static inline void watch_beat(struct watch *watch, int64_t now_ns,
 
 const char *watch_stage_name(enum watch_stage stage);
 
-/* "SIGTERM"; "signal 50" for one without a name. */
+/* "SIGTERM"; "a signal" for one that is not waited for. */
 const char *watch_signal_name(int signal_number);
 
 #endif

@@ -13,6 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
+#define PATIENT_LOOKS      16
+#define PATIENT_NAP_MIN_NS INT64_C(20000)
+#define PATIENT_NAP_MAX_NS INT64_C(500000)
+
 #define CHUNK_BYTES ((size_t)1 << 30) /* counts in MPI 3 are int */
 
 static enum iobm_status fail_mpi(struct iobm_error *err, int code,
@@ -167,12 +173,14 @@ void par_comm_release(struct iobm_comm *comm)
         MPI_Comm_free(&comm->mpi);
 }
 
-/* Make 'err' say 'status' even if whoever failed left it unfilled. */
+/* Make 'err' say 'status' even if whoever failed left it unfilled.  A rank
+ * that it names already stays: it was agreed on before. */
 static void complete(struct iobm_error *err, enum iobm_status status, int rank)
 {
     if (err->status != status || err->text[0] == '\0')
         iobm_fail(err, status, "%s", iobm_status_name(status));
-    err->rank = rank;
+    if (err->rank < 0)
+        err->rank = rank;
 }
 
 /* The smallest key wins: failures by rank, then those that were only stopped
@@ -186,17 +194,45 @@ static int64_t outcome_key(const struct iobm_comm *comm,
                                    : comm->rank;
 }
 
+/*
+ * Wait for a collective call as one who may have to wait long: rank 0 alone
+ * reads the environment or the result file, and where ranks outnumber cores,
+ * 63 of them that spin would leave it a sixty-fourth of the machine.  Nothing
+ * that is timed goes through here.
+ */
+static int patient(int rc, MPI_Request *request)
+{
+    int64_t nap_ns = 0;
+    int done = 0;
+
+    for (int looks = 0; rc == MPI_SUCCESS; looks++) {
+        rc = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (done)
+            break;
+        if (looks < PATIENT_LOOKS)
+            continue;
+        clock_sleep_ns(nap_ns);
+        nap_ns = nap_ns * 2 + PATIENT_NAP_MIN_NS;
+        if (nap_ns > PATIENT_NAP_MAX_NS)
+            nap_ns = PATIENT_NAP_MAX_NS;
+    }
+    return rc;
+}
+
 enum iobm_status par_agree_all(const struct iobm_comm *comm,
                                enum iobm_status status, int *failures,
                                struct iobm_error *err)
 {
     struct iobm_error local = {0};
     int64_t key = outcome_key(comm, status);
+    MPI_Request request;
     int failed = status != IOBM_OK && status != IOBM_ESTOPPED;
     int root;
     int rc;
 
-    rc = MPI_Allreduce(MPI_IN_PLACE, &key, 1, MPI_INT64_T, MPI_MIN, comm->mpi);
+    rc = patient(MPI_Iallreduce(MPI_IN_PLACE, &key, 1, MPI_INT64_T, MPI_MIN,
+                                comm->mpi, &request),
+                 &request);
     if (rc != MPI_SUCCESS)
         return fail_mpi(err, rc, "cannot agree on an outcome");
     if (failures)
@@ -204,7 +240,9 @@ enum iobm_status par_agree_all(const struct iobm_comm *comm,
     if (key == INT64_MAX)
         return IOBM_OK;
 
-    rc = MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, comm->mpi);
+    rc = patient(MPI_Iallreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM,
+                                comm->mpi, &request),
+                 &request);
     if (rc != MPI_SUCCESS)
         return fail_mpi(err, rc, "cannot count failures");
     if (failures)
@@ -215,7 +253,9 @@ enum iobm_status par_agree_all(const struct iobm_comm *comm,
     root = (int)(key % comm->size);
     if (comm->rank == root)
         complete(err, status, comm->rank);
-    rc = MPI_Bcast(err, sizeof(*err), MPI_BYTE, root, comm->mpi);
+    rc = patient(
+        MPI_Ibcast(err, sizeof(*err), MPI_BYTE, root, comm->mpi, &request),
+        &request);
     if (rc != MPI_SUCCESS)
         return fail_mpi(err, rc, "cannot share an error");
     return err->status;
@@ -233,8 +273,10 @@ enum iobm_status par_bcast_all(const struct iobm_comm *comm, void *data,
 {
     for (size_t at = 0; at < bytes; at += CHUNK_BYTES) {
         size_t n = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
-        int rc =
-            MPI_Bcast((char *)data + at, (int)n, MPI_BYTE, root, comm->mpi);
+        MPI_Request request;
+        int rc = patient(MPI_Ibcast((char *)data + at, (int)n, MPI_BYTE, root,
+                                    comm->mpi, &request),
+                         &request);
 
         if (rc != MPI_SUCCESS)
             return fail_mpi(err, rc, "cannot broadcast");
@@ -254,12 +296,15 @@ enum iobm_status par_gather_all(const struct iobm_comm *comm, const void *mine,
                                 size_t bytes, void *all, struct iobm_error *err)
 {
     enum iobm_status status = check_count(bytes, err);
+    MPI_Request request;
 
     if (status != IOBM_OK)
         return status;
-    return check(MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
-                            MPI_BYTE, 0, comm->mpi),
-                 "cannot gather", err);
+    return check(
+        patient(MPI_Igather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
+                            MPI_BYTE, 0, comm->mpi, &request),
+                &request),
+        "cannot gather", err);
 }
 
 enum iobm_status par_allgather_all(const struct iobm_comm *comm,
@@ -267,36 +312,48 @@ enum iobm_status par_allgather_all(const struct iobm_comm *comm,
                                    struct iobm_error *err)
 {
     enum iobm_status status = check_count(bytes, err);
+    MPI_Request request;
 
     if (status != IOBM_OK)
         return status;
-    return check(MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
-                               MPI_BYTE, comm->mpi),
-                 "cannot gather", err);
+    return check(
+        patient(MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
+                               MPI_BYTE, comm->mpi, &request),
+                &request),
+        "cannot gather", err);
 }
 
 enum iobm_status par_min_all(const struct iobm_comm *comm, int64_t *values,
                              int n, struct iobm_error *err)
 {
-    return check(
-        MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, MPI_MIN, comm->mpi),
-        "cannot find a minimum over the ranks", err);
+    MPI_Request request;
+
+    return check(patient(MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_INT64_T,
+                                        MPI_MIN, comm->mpi, &request),
+                         &request),
+                 "cannot find a minimum over the ranks", err);
 }
 
 enum iobm_status par_max_all(const struct iobm_comm *comm, int64_t *values,
                              int n, struct iobm_error *err)
 {
-    return check(
-        MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT64_T, MPI_MAX, comm->mpi),
-        "cannot find a maximum over the ranks", err);
+    MPI_Request request;
+
+    return check(patient(MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_INT64_T,
+                                        MPI_MAX, comm->mpi, &request),
+                         &request),
+                 "cannot find a maximum over the ranks", err);
 }
 
 enum iobm_status par_sum_all(const struct iobm_comm *comm, double *values,
                              int n, struct iobm_error *err)
 {
-    return check(
-        MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_DOUBLE, MPI_SUM, comm->mpi),
-        "cannot sum over the ranks", err);
+    MPI_Request request;
+
+    return check(patient(MPI_Iallreduce(MPI_IN_PLACE, values, n, MPI_DOUBLE,
+                                        MPI_SUM, comm->mpi, &request),
+                         &request),
+                 "cannot sum over the ranks", err);
 }
 
 enum iobm_status par_bcast_text_all(const struct iobm_comm *comm, char **text,
@@ -328,9 +385,9 @@ enum iobm_status par_bcast_text_all(const struct iobm_comm *comm, char **text,
     return status;
 }
 
-/* The first line of what the library says of itself. */
-static enum iobm_status library_facts(struct kvlist *out,
-                                      struct iobm_error *err)
+/* The tool interface, which would tell more, is left alone: its start loads
+ * every component of the library, which takes a quarter of a second. */
+enum iobm_status par_facts(struct kvlist *out, struct iobm_error *err)
 {
     static const char *const levels[] = {"single", "funneled", "serialized",
                                          "multiple"};
@@ -355,72 +412,4 @@ static enum iobm_status library_facts(struct kvlist *out,
     if (status == IOBM_OK)
         status = kv_set(out, "mpi.thread_level", level, err);
     return status;
-}
-
-/* The text of the control variable number 'i'; "" when it has none. */
-static void read_cvar(int i, char *value, size_t room)
-{
-    MPI_T_cvar_handle handle;
-    int count = 0;
-
-    value[0] = '\0';
-    if (MPI_T_cvar_handle_alloc(i, NULL, &handle, &count) != MPI_SUCCESS)
-        return;
-    if (count < 0 || (size_t)count > room ||
-        MPI_T_cvar_read(handle, value) != MPI_SUCCESS)
-        value[0] = '\0';
-    value[room - 1] = '\0';
-    MPI_T_cvar_handle_free(&handle);
-}
-
-/* Add "NAME" to a list of names for each variable "io_NAME_priority". */
-static void add_component(char *list, size_t room, const char *name)
-{
-    const char *end = strstr(name, "_priority");
-    size_t used = strlen(list);
-
-    if (strncmp(name, "io_", 3) == 0 && end && end[9] == '\0' && end > name + 3)
-        snprintf(list + used, room - used, "%s%.*s", used ? "," : "",
-                 (int)(end - name) - 3, name + 3);
-}
-
-/*
- * Which MPI-IO components there are ("mpi.io_components", known once a file
- * was opened) and which the user asked for ("mpi.io").  Facts that the tool
- * interface does not give are left out.
- */
-static enum iobm_status io_facts(struct kvlist *out, struct iobm_error *err)
-{
-    char list[256] = "", asked[1024] = "", name[256];
-    enum iobm_status status = IOBM_OK;
-    int provided, count = 0;
-
-    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS)
-        return IOBM_OK;
-    MPI_T_cvar_get_num(&count);
-    for (int i = 0; i < count; i++) {
-        int room = sizeof(name), none = 0, level, bind, scope;
-        MPI_Datatype type;
-        MPI_T_enum set;
-
-        if (MPI_T_cvar_get_info(i, name, &room, &level, &type, &set, NULL,
-                                &none, &bind, &scope) != MPI_SUCCESS)
-            continue;
-        add_component(list, sizeof(list), name);
-        if (strcmp(name, "io") == 0 && type == MPI_CHAR)
-            read_cvar(i, asked, sizeof(asked));
-    }
-    MPI_T_finalize();
-    if (asked[0])
-        status = kv_set(out, "mpi.io", asked, err);
-    if (status == IOBM_OK && list[0])
-        status = kv_set(out, "mpi.io_components", list, err);
-    return status;
-}
-
-enum iobm_status par_facts(struct kvlist *out, struct iobm_error *err)
-{
-    enum iobm_status status = library_facts(out, err);
-
-    return status == IOBM_OK ? io_facts(out, err) : status;
 }

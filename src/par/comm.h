@@ -87,8 +87,8 @@ enum iobm_status par_sum_all(const struct iobm_comm *comm, double *values,
 enum iobm_status par_bcast_text_all(const struct iobm_comm *comm, char **text,
                                     struct iobm_error *err) IOBM_CHECK;
 
-/* MPI library version, MPI standard, thread level, MCA io component facts:
- * "mpi.library", "mpi.io" ... */
+/* What the library says of itself: "mpi.library" (its version),
+ * "mpi.standard", "mpi.thread_level". */
 enum iobm_status par_facts(struct kvlist *out,
                            struct iobm_error *err) IOBM_CHECK;
 

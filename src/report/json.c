@@ -64,14 +64,79 @@ static bool seen_before(const struct kvlist *list, size_t at)
     return false;
 }
 
-/* All values of one key: a text, or an array when there are several. */
-static void add_values(struct str *out, const struct kvlist *list, size_t at)
+static bool is_one_of(const char *word, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Keys whose values count something: by their unit, or by themselves. */
+static bool key_counts(const char *key)
+{
+    static const char *const units[] = {"bytes", "kib",   "files",
+                                        "ratio", "share", "sectors"};
+    static const char *const names[] = {"repeats", "ranks", "device.requests"};
+    const char *end = key + strlen(key);
+
+    while (end > key && end[-1] != '_' && end[-1] != '.')
+        end--;
+    if (strncmp(key, "env.", 4) == 0)
+        return false;
+    return (end > key &&
+            is_one_of(end, units, sizeof(units) / sizeof(*units))) ||
+           is_one_of(key, names, sizeof(names) / sizeof(*names));
+}
+
+/* A whole number or a decimal as JSON writes it, exact in a double. */
+static bool is_json_number(const char *text)
+{
+    const char *p = text + (*text == '-');
+    size_t whole = strspn(p, "0123456789"), part = 0;
+
+    if (whole == 0 || (whole > 1 && *p == '0'))
+        return false;
+    p += whole;
+    if (*p == '.') {
+        part = strspn(p + 1, "0123456789");
+        if (part == 0)
+            return false;
+        p += 1 + part;
+    }
+    return *p == '\0' && whole + part <= 15;
+}
+
+/* What was kept as text is what it means: a number where the key counts
+ * something, a truth where it is spelt so and is no text of the user's. */
+static void add_value(struct str *out, const char *key, const char *value)
+{
+    static const char *const free_text[] = {"file", "label", "hint", "output",
+                                            "hints-file"};
+    static const char *const truths[] = {"true", "false"};
+    bool truth =
+        is_one_of(value, truths, 2) && strncmp(key, "env.", 4) != 0 &&
+        !is_one_of(key, free_text, sizeof(free_text) / sizeof(*free_text));
+
+    if (truth || (key_counts(key) && is_json_number(value)))
+        str_add(out, value);
+    else
+        str_add_json(out, value);
+}
+
+/* All values of one key: one value, or an array when there are several. */
+static void add_values(struct str *out, const struct kvlist *list, size_t at,
+                       bool typed)
 {
     const char *key = list->items[at].key;
     size_t count = 0;
 
     for (size_t i = at; i < list->count; i++)
         count += strcmp(list->items[i].key, key) == 0;
+    if (count == 1 && typed) {
+        add_value(out, key, list->items[at].value);
+        return;
+    }
     if (count == 1) {
         str_add_json(out, list->items[at].value);
         return;
@@ -85,8 +150,9 @@ static void add_values(struct str *out, const struct kvlist *list, size_t at)
     str_add(out, "]");
 }
 
+/* 'typed': else all values are texts. */
 static void add_list(struct str *out, const char *name,
-                     const struct kvlist *list)
+                     const struct kvlist *list, bool typed)
 {
     bool first = true;
 
@@ -99,7 +165,7 @@ static void add_list(struct str *out, const char *name,
         first = false;
         str_add_json(out, list->items[i].key);
         str_add(out, ":");
-        add_values(out, list, i);
+        add_values(out, list, i, typed);
     }
     str_add(out, "}");
 }
@@ -172,11 +238,11 @@ void report_run_json(const struct run_record *run, const char *file,
     str_add(out, ",\n");
     add_run(out, run, file);
     str_add(out, ",\n");
-    add_list(out, "config", &run->config);
+    add_list(out, "config", &run->config, true);
     str_add(out, ",\n");
-    add_list(out, "tags", &run->tags);
+    add_list(out, "tags", &run->tags, false);
     str_add(out, ",\n");
-    add_list(out, "environment", &run->environment);
+    add_list(out, "environment", &run->environment, true);
     str_add(out, ",\n");
     add_rows(out, "nodes", iobm_node_columns, run->nodes, run->node_count,
              sizeof(*run->nodes));

@@ -86,6 +86,18 @@ static void add_transfers(const struct iobm_phase_row *p, struct str *line)
                  p->ops == 1 ? "" : "s", even ? "" : "up to ", size);
 }
 
+/* The size of one of 'parts', which the bytes may not divide into evenly. */
+static void add_part_size(int64_t bytes, int64_t parts, struct str *line)
+{
+    char size[SIZE_ROOM];
+
+    if (parts > 0 && bytes > 0 && bytes < parts)
+        str_add(line, "at most 1 B");
+    else if (parts > 0)
+        str_addf(line, "%s%s", bytes % parts ? "about " : "",
+                 line_size(size, bytes / parts));
+}
+
 static void add_files(const struct iobm_phase_row *p, struct str *line)
 {
     bool shared = is(p->access, "shared");
@@ -103,10 +115,7 @@ static void add_files(const struct iobm_phase_row *p, struct str *line)
                  parts);
         if (!shared)
             str_addf(line, " file%s of ", parts == 1 ? "" : "s");
-        if (parts > 0)
-            line_size(size, p->bytes_expected / parts);
-        str_addf(line, "%s%s",
-                 parts > 0 && p->bytes_expected % parts ? "about " : "", size);
+        add_part_size(p->bytes_expected, parts, line);
     }
     str_add(line, ", ");
 }
@@ -144,6 +153,9 @@ static void subject(const struct iobm_phase_row *p, struct str *out)
 }
 
 /* ---- how fast ---- */
+
+/* A phase shorter than this is said to be so. */
+#define BRIEF_S 0.1
 
 /* "label      value unit  decimal unit   tail"; a long label has a line of
  * its own.  'decimal' false leaves that out. */
@@ -194,8 +206,22 @@ static void inflation(const struct iobm_phase_row *p, struct str *out)
 
     if (!isfinite(above))
         return;
+    if (p->ranks == 1) {
+        str_add(out, "  naive is the same: there is one rank only\n");
+        return;
+    }
     if (above < 0.1) {
         str_add(out, "  naive is the same: even ranks, started together\n");
+        return;
+    }
+    /* Percentages that large do not add up by eye; factors multiply. */
+    if (above >= 99.5) {
+        str_addf(out,
+                 "  naive is %s times as high: uneven ranks x %s, late "
+                 "starts x %s\n",
+                 line_number(a, p->bw_naive_Bps / p->bw_wall_Bps, 7, 1),
+                 line_number(b, p->inflation_ranks, 7, 2),
+                 line_number(c, p->inflation_start, 7, 2));
         return;
     }
     str_addf(out,
@@ -227,10 +253,25 @@ static void bounds(const struct iobm_phase_row *p, const struct rate_unit *unit,
                  unit->binary);
 }
 
-/* A write: how durable, and how fast it went into the cache. */
+/* Start-up, caches and one slow request decide about so short a time. */
+static void brief(const struct iobm_phase_row *p, struct str *out)
+{
+    char span[NUMBER_ROOM];
+
+    if (p->seconds >= BRIEF_S || is(p->api, "null") || p->too_short)
+        return;
+    str_addf(out,
+             "  it took %s only: a larger -n gives a figure that means more\n",
+             line_span(span, p->seconds));
+}
+
+/* A write: how durable, and how fast it went into the cache.  The null
+ * interface: that there were no data. */
 static void durability(const struct iobm_phase_row *p,
                        const struct rate_unit *unit, struct str *out)
 {
+    if (is(p->api, "null"))
+        str_add(out, "  null moves nothing: this is the speed of iobm alone\n");
     if (!is_write(p) || is(p->api, "null"))
         return;
     if (is(p->sync, "none"))
@@ -251,18 +292,31 @@ static bool differs(double a, double b, double share)
     return isfinite(a) && isfinite(b) && fabs(a - b) > share * fabs(b);
 }
 
+/* Beyond this error, in percent, the rate while all were active tells
+ * nothing, and only who asks for everything sees it. */
+#define STEADY_EDGE_PCT 10
+
+/* Is there a rate while all were active that is worth a line? */
+static bool has_steady(const struct iobm_phase_row *p, bool verbose)
+{
+    bool lost = fabs(p->loss_ramp_pct) > 1 || fabs(p->loss_tail_pct) > 1;
+
+    if (!isfinite(p->bw_steady_Bps) || p->ranks < 2)
+        return false;
+    return verbose || (lost && !(p->bw_steady_edge_pct > STEADY_EDGE_PCT));
+}
+
 /* Rates over other stretches of time, where they tell something else. */
 static void other_rates(const struct iobm_phase_row *p,
                         const struct rate_unit *unit, bool verbose,
                         struct str *out)
 {
     char a[NUMBER_ROOM], b[NUMBER_ROOM], tail[96];
-    double ramp = p->loss_ramp_pct, end = p->loss_tail_pct;
-    bool lost = fabs(ramp) > 1 || fabs(end) > 1;
 
-    if (isfinite(p->bw_steady_Bps) && p->ranks > 1 && (lost || verbose)) {
+    if (has_steady(p, verbose)) {
         snprintf(tail, sizeof(tail), "lost: start %s %%, end %s %%",
-                 line_percent(a, ramp), line_percent(b, end));
+                 line_percent(a, p->loss_ramp_pct),
+                 line_percent(b, p->loss_tail_pct));
         rate_line("  while all were active", p->bw_steady_Bps, unit, false,
                   tail, out);
         if (p->bw_steady_edge_pct > 1)
@@ -285,7 +339,7 @@ static void more_ranks(const struct iobm_phase_row *p, struct str *out)
     char a[NUMBER_ROOM], b[NUMBER_ROOM], c[NUMBER_ROOM];
     struct str line = {0};
 
-    if (isfinite(p->imbalance)) {
+    if (isfinite(p->imbalance) && p->ranks > 1) {
         str_addf(&line,
                  "ranks: longest %s %% over the mean, rates vary by %s %% "
                  "(CoV), Jain %s, stragglers %" PRId64,
@@ -417,6 +471,7 @@ void report_phase_text(const char *version, const struct iobm_phase_row *p,
     if (p->too_short)
         str_add(out, "  too short to trust: the clock bounds are above 1 % of "
                      "the time\n");
+    brief(p, out);
     durability(p, &unit, out);
     other_rates(p, &unit, verbose, out);
     if (verbose)

@@ -22,6 +22,7 @@ struct rig {
     const struct iobm_backend *backend;
     struct iobm_backend_env env;
     void *state, *file;
+    bool no_sync;
 };
 
 /* What a phase came to: the first failure, and how much moved. */
@@ -168,7 +169,7 @@ static inline struct rig_result rig_phase(struct rig *rig,
     if (out.status != IOBM_OK)
         return out;
     rig_ops(rig, layout, part, write ? IOBM_OP_WRITE : IOBM_OP_READ, &out);
-    if (write && (out.status == IOBM_OK || group))
+    if (write && !rig->no_sync && (out.status == IOBM_OK || group))
         rig_fail(&out, "sync", rig->backend->sync(rig->state, rig->file, &err),
                  &err);
     rig_fail(&out, "close", rig->backend->close(rig->state, rig->file, &err),

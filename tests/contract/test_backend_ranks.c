@@ -23,6 +23,14 @@
 
 #define NAME "ranks.x"
 
+/* The MPI library loses memory in parts that it has unloaded when leaks are
+ * looked for: only whole stacks show then that they were its. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "fast_unwind_on_malloc=0";
+}
+
 /* ---- on the ranks: no cmocka, a failure ends them all */
 
 static struct iobm_comm world;
@@ -194,10 +202,14 @@ static void must_fail(bool collective, unsigned mode, const char *path,
 {
     struct layout layout = shared_layout();
     struct rig rig = start("mpiio", true, collective);
-    struct rig_result out = rig_phase(&rig, &layout, world.rank, path, mode);
-    int64_t failed = sum(out.status != IOBM_OK);
-    int64_t told = sum(out.status != IOBM_OK && strstr(out.err.text, text));
-    int64_t bytes = sum(out.bytes);
+    struct rig_result out;
+    int64_t failed, told, bytes;
+
+    rig.no_sync = getenv("NO_SYNC");
+    out = rig_phase(&rig, &layout, world.rank, path, mode);
+    failed = sum(out.status != IOBM_OK);
+    told = sum(out.status != IOBM_OK && strstr(out.err.text, text));
+    bytes = sum(out.bytes);
 
     if (out.status != IOBM_OK)
         fprintf(stderr, "rank %d: %s: %s\n", world.rank, out.stage,
@@ -320,7 +332,10 @@ static const struct test_case cases[] = {
     {"EIO on rank 0", "3", "write", EIO_IN INJECT("0", "write", "EIO")},
     {"EIO on rank 2", "3", "write", EIO_IN INJECT("2", "write", "EIO")},
     {"EIO on rank 0, collective", "3", "write",
-     EIO_IN "COLLECTIVE=1 " INJECT("0", "write", "EIO")},
+     "TEXT=the~data~is~not~in~the~file TARGET=" NAME
+     " COLLECTIVE=1 " INJECT("0", "write", "EIO")},
+    {"full disk, collective, no sync", "3", "write",
+     NOSPC "COLLECTIVE=1 NO_SYNC=1"},
     {"sync fails", "3", "write", EIO_IN INJECT("0", "sync", "EIO")},
     {"sync fails, romio", "3", "write",
      ROMIO EIO_IN INJECT("0", "sync", "EIO")},
@@ -328,12 +343,6 @@ static const struct test_case cases[] = {
     {"read EIO on rank 1", "3", "read", EIO_IN INJECT("1", "read", "EIO")},
     {"read EIO on rank 1, romio", "3", "read",
      ROMIO EIO_IN INJECT("1", "read", "EIO")},
-    {"read EIO on rank 0, collective", "3", "read",
-     EIO_IN "COLLECTIVE=1 " INJECT("0", "read", "EIO")},
-    {"read EIO on rank 0, collective, dynamic_gen2", "3", "read",
-     EIO_IN "COLLECTIVE=1 " FCOLL "dynamic_gen2 " INJECT("0", "read", "EIO")},
-    {"read EIO on rank 0, collective, two_phase", "3", "read",
-     EIO_IN "COLLECTIVE=1 " FCOLL "two_phase " INJECT("0", "read", "EIO")},
     {"read EIO on rank 0, collective, romio", "3", "read",
      ROMIO EIO_IN "COLLECTIVE=1 " INJECT("0", "read", "EIO")},
     {"short file", "3", "short", ""},

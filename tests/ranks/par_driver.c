@@ -271,10 +271,7 @@ static void check_launcher(void)
                   kv_get(&facts, "mpi.standard") &&
                   !strcmp(kv_get(&facts, "mpi.thread_level"), "funneled"),
               "facts about the MPI library");
-    say("%s; io: %s", library ? library : "?",
-        kv_get(&facts, "mpi.io_components")
-            ? kv_get(&facts, "mpi.io_components")
-            : "none seen");
+    say("%s", library ? library : "?");
     kv_release(&facts);
 }
 

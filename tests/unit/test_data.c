@@ -216,6 +216,25 @@ static void no_two_blocks_are_alike(void **state)
     free(heads);
 }
 
+/* Without the stamps: what a deduplicating or compressing store would find. */
+static void files_begin_elsewhere_in_the_pool(void **state)
+{
+    struct data one = make(77, 0, 64 * MIB, MIB);
+    struct data two = make(77, 1, 64 * MIB, MIB);
+    unsigned char a[64], b[64];
+
+    (void)state;
+    data_expect(&one, 8, 64, a);
+    data_expect(&two, 8, 64, b);
+    assert_memory_not_equal(a, b, 64);
+    data_expect(&one, DATA_POOL_BYTES + 8, 64, b);
+    assert_memory_equal(a, b, 64);
+    data_expect(&one, (4 << 20) + 8, 64, b);
+    assert_memory_not_equal(a, b, 64);
+    data_release(&one);
+    data_release(&two);
+}
+
 static const struct {
     int64_t bytes;
     bool ratio, share; /* can be told */
@@ -284,6 +303,7 @@ int main(void)
         cmocka_unit_test(finds_every_wrong_byte),
         cmocka_unit_test(finds_a_block_in_the_wrong_place),
         cmocka_unit_test(no_two_blocks_are_alike),
+        cmocka_unit_test(files_begin_elsewhere_in_the_pool),
         cmocka_unit_test(measures_as_incompressible),
         cmocka_unit_test(measures_bad_data_as_bad),
         cmocka_unit_test(refuses_what_memory_cannot_hold),

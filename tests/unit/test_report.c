@@ -258,8 +258,9 @@ static void test_late_starts(void **state)
                         "MB/s\nprecise, first start to last end\n"
                         "                              100.00 MiB/s    104.86 "
                         "MB/s"));
-    assert_non_null(strstr(str_text(&out), "naive is 200 % above: uneven ranks "
-                                           "0.0 %, late starts 200 %\n"));
+    assert_non_null(strstr(str_text(&out),
+                           "naive is 3.0 times as high: uneven "
+                           "ranks x 1.00, late starts x 3.00\n"));
     str_release(&out);
 }
 
@@ -302,12 +303,48 @@ static void steady(struct phase *p)
     p->row.bw_steady_edge_pct = 3;
 }
 
+/* The edges of the window may be wrong by more than a tenth. */
+static void unsure(struct phase *p)
+{
+    steady(p);
+    p->row.bw_steady_edge_pct = 10.6;
+}
+
 static void steady_same(struct phase *p)
 {
     p->row.bw_steady_Bps = 508.0 * MiB;
     p->row.loss_ramp_pct = 0.5;
     p->row.loss_tail_pct = 0.9;
     p->row.bw_steady_edge_pct = 0.1;
+}
+
+static void alone(struct phase *p)
+{
+    p->n = 1;
+    fill_phase(p);
+}
+
+static void thrice(struct phase *p)
+{
+    p->row.bw_naive_Bps = 3.0 * p->row.bw_wall_Bps;
+    p->row.inflation_ranks = 1.5;
+    p->row.inflation_start = 2;
+}
+
+static void brief(struct phase *p)
+{
+    p->row.seconds = 0.0123;
+}
+
+static void moves_nothing(struct phase *p)
+{
+    brief(p);
+    SET(p->row.api, "null");
+}
+
+static void few_bytes(struct phase *p)
+{
+    p->row.bytes = p->row.bytes_expected = 3;
 }
 
 static void slow_open(struct phase *p)
@@ -428,18 +465,30 @@ static const struct {
     const char *absent;
 } lines[] = {
     {even, false, "naive is the same: even ranks, started together", "above"},
+    {alone, false, "  naive is the same: there is one rank only\n", "even"},
+    {alone, true, "  clock: ", "ranks: longest"},
     {one_clock, false, "MB/s   one clock\n", "clock +-"},
     {wide, false, "  by the clocks it lies between 500.00 and 510.00 MiB/s\n",
      "too short"},
     {narrow, false, NULL, "by the clocks"},
     {unbounded, false, "  by the clocks it is at least 500.00 MiB/s\n", NULL},
     {unbounded, false, "  too short to trust", NULL},
+    {unsure, false, NULL, "while all were active"},
+    {unsure, true, "  while all were active       520.00 MiB/s", NULL},
+    {unsure, true, "\n    uncertain by 11 %", NULL},
     {steady, false,
      "  while all were active       520.00 MiB/s   lost: start 0.5 %, end "
      "-2.2 %\n    uncertain by 3.0 %",
      "with open and close"},
     {steady_same, false, NULL, "while all were active"},
     {steady_same, true, "  while all were active       508.00 MiB/s", NULL},
+    {thrice, false,
+     "  naive is 3.0 times as high: uneven ranks x 1.50, late starts x 2.00\n",
+     "above"},
+    {brief, false, "  it took 12.3 ms only: a larger -n gives ", NULL},
+    {steady, false, NULL, "only: a larger -n"},
+    {moves_nothing, false, "  null moves nothing: ", "it took"},
+    {few_bytes, false, "3 B in 4 files of at most 1 B, ", NULL},
     {slow_open, false,
      "  with open and close         400.00 MiB/s   first open to last close\n",
      NULL},
@@ -884,6 +933,63 @@ static void fill_run(struct run_record *run)
     assert_int_equal(kv_add(&run->tags, "who", "\xff\"me\"", NULL), IOBM_OK);
 }
 
+/* Numbers as numbers where the key says of what; else the text as it was. */
+static void test_json_values(void **state)
+{
+    static const struct {
+        const char *key, *value;
+        bool bare;
+    } cases[] = {
+        {"mount.free_bytes", "85108416512", true},
+        {"mount.free_bytes", "-1", true},
+        {"data.zlib1_ratio", "1.0003", true},
+        {"device.sectors", "0", true},
+        {"ranks", "4", true},
+        {"write", "true", true},
+        {"direct", "false", true},
+        {"mount.free_bytes", "", false},
+        {"mount.free_bytes", "-", false},
+        {"mount.free_bytes", "007", false},
+        {"mount.free_bytes", "1.", false},
+        {"mount.free_bytes", "1e3", false},
+        {"mount.free_bytes", "12 ", false},
+        {"mount.free_bytes", "1234567890123456", false},
+        {"mount.source", "12", false},
+        {"bytes", "12", false},
+        {"env.x_bytes", "12", false},
+        {"env.X", "true", false},
+        {"label", "true", false},
+        {"label", "12", false},
+        {"hint", "true", false},
+        {"size", "10", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct run_record run;
+        struct str out = {0}, want = {0};
+
+        memset(&run, 0, sizeof(run));
+        assert_int_equal(
+            kv_add(&run.environment, cases[i].key, cases[i].value, NULL),
+            IOBM_OK);
+        assert_int_equal(kv_add(&run.tags, "ranks", "4", NULL), IOBM_OK);
+        report_run_json(&run, NULL, &out);
+        str_addf(&want,
+                 cases[i].bare ? "\"environment\":{\"%s\":%s}"
+                               : "\"environment\":{\"%s\":\"%s\"}",
+                 cases[i].key, cases[i].value);
+        if (!strstr(str_text(&out), str_text(&want)))
+            print_error("row %zu: no %s\n", i, str_text(&want));
+        assert_non_null(strstr(str_text(&out), str_text(&want)));
+        assert_non_null(strstr(str_text(&out), "\"tags\":{\"ranks\":\"4\"}"));
+        assert_true(is_json(str_text(&out)));
+        str_release(&out);
+        str_release(&want);
+        release_record(&run);
+    }
+}
+
 static void test_json(void **state)
 {
     struct run_record run;
@@ -1123,19 +1229,30 @@ static void test_list(void **state)
     (void)state;
     fill_run(&runs[0]);
     fill_run(&runs[1]);
+    runs[0].phases[0].bytes_expected = 1000007;
+    report_list_text(runs, 1, &out); /* a column that nothing needs is narrow */
+    assert_string_equal(
+        str_text(&out),
+        " run  started (UTC)     status   ranks  size     wr MiB/s rd MiB/s  "
+        "label\n"
+        "  12  2026-11-30 20:06  complete     4  977 KiB    507.41        -  "
+        "first?one\n");
+    str_release(&out);
+    runs[0].phases[0].bytes_expected = 10 * 1024 * (int64_t)MiB;
     SET(runs[1].status, "interrupted");
     SET(runs[1].phases[0].status, "interrupted");
     SET(runs[1].label, "a label that is rather long");
     runs[1].number = 13;
     report_list_text(runs, 2, &out);
-    assert_string_equal(
-        str_text(&out),
-        " run  started (UTC)     status      ranks  size     wr MiB/s rd MiB/s  "
-        "label\n"
-        "  12  2026-11-30 20:06  complete        4  10 GiB     507.41        -  "
-        "first?one\n"
-        "  13  2026-11-30 20:06  interrupted     4  10 GiB          -        -  "
-        "a l...ong\n");
+    assert_string_equal(str_text(&out), " run  started (UTC)     status      "
+                                        "ranks  size     wr MiB/s rd MiB/s  "
+                                        "label\n"
+                                        "  12  2026-11-30 20:06  complete      "
+                                        "  4  10 GiB     507.41        -  "
+                                        "first?one\n"
+                                        "  13  2026-11-30 20:06  interrupted   "
+                                        "  4  10 GiB          -        -\n"
+                                        "      a label that is rather long\n");
     str_release(&out);
     report_list_text(NULL, 0, &out);
     assert_string_equal(str_text(&out), "no runs\n");
@@ -1206,14 +1323,14 @@ static void test_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),     cmocka_unit_test(test_late_starts),
-        cmocka_unit_test(test_idle_ranks), cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_width),      cmocka_unit_test(test_validator),
-        cmocka_unit_test(test_json),       cmocka_unit_test(test_json_odd),
-        cmocka_unit_test(test_csv),        cmocka_unit_test(test_run_text),
-        cmocka_unit_test(test_repeats),    cmocka_unit_test(test_notes),
-        cmocka_unit_test(test_list),       cmocka_unit_test(test_short),
-        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_golden),      cmocka_unit_test(test_late_starts),
+        cmocka_unit_test(test_idle_ranks),  cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_width),       cmocka_unit_test(test_validator),
+        cmocka_unit_test(test_json_values), cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_odd),    cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_run_text),    cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_notes),       cmocka_unit_test(test_list),
+        cmocka_unit_test(test_short),       cmocka_unit_test(test_numbers),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
