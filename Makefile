@@ -226,16 +226,17 @@ install: iobm
 	install -m 644 $(wildcard $S/jobscripts/*) $D$(share)/jobscripts
 uninstall:
 	rm -f $D$(bindir)/iobm $D$(mandir)/man1/iobm.1 \
-	$D$(mandir)/man5/iobm-results.5
-	rm -rf $D$(share)
+	$D$(mandir)/man5/iobm-results.5 $(foreach f,$(wildcard \
+	$S/examples/* $S/jobscripts/*),$D$(share)$(f:$S%=%))
+	-rmdir $D$(share)/examples $D$(share)/jobscripts $D$(share)
 
 dist_name = iobm-$(VERSION)
 dist: $S/configure
 	@mkdir -p obj
-	cd $S && { test -e .git || { export GIT_DIR=$(build)/obj/dist.git; \
-	git init -q; }; } && { git ls-files -co --exclude-standard; \
-	echo configure; } | while read -r f; do test ! -e "$$f" || \
-	echo "$$f"; done | \
+	cd $S && { if test -e .git; then git ls-files -c; else \
+	export GIT_DIR=$(build)/obj/dist.git; git init -q; \
+	git ls-files -o --exclude-standard; fi; echo configure; } | \
+	while read -r f; do test ! -e "$$f" || echo "$$f"; done | \
 	LC_ALL=C sort -u | tar --create --files-from=- --owner=0 --group=0 --numeric-owner \
 	--mtime=@$(or $(SOURCE_DATE_EPOCH),$(shell date +%s)) \
 	--transform='s,^,$(dist_name)/,' | gzip -9n >$(build)/$(dist_name).tar.gz

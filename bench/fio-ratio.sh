@@ -31,13 +31,21 @@ run_iobm() {
 # fio: new files, no fallocate, no shaping of its buffers, fsync at the end
 # (within its run time); the rate is that of the longest job.
 run_fio() {
+    local i jobs=()
+    # A job section per rank: with --numjobs alone all write one file.
+    for ((i = 0; i < ranks; i++)); do jobs+=("--name=w$i"); done
     mkdir "$1/fio-ratio"
-    fio --name=w --directory="$1/fio-ratio" --ioengine=psync --rw=write \
-        --bs="${transfer}m" --size="$((size / ranks))m" --numjobs="$ranks" \
+    fio --directory="$1/fio-ratio" --ioengine=psync --rw=write \
+        --bs="${transfer}m" --size="$((size / ranks))m" \
         --end_fsync=1 --fallocate=none --create_on_open=1 \
         --scramble_buffers=0 --group_reporting --output-format=terse \
-        --terse-version=3 >"$work/fio" || return 1
+        --terse-version=3 "${jobs[@]}" >"$work/fio" || return 1
+    i=$(find "$1/fio-ratio" -type f -size +0 | wc -l)
     rm -rf "$1/fio-ratio"
+    if [ "$i" != "$ranks" ]; then
+        echo "fio wrote $i files, not $ranks" >&2
+        return 1
+    fi
     # Fields 47 and 50: KiB written and milliseconds.
     awk -F\; 'NF > 50 { printf "%.0f\n", $47 * 1024 / ($50 / 1000) }' \
         "$work/fio"

@@ -32,14 +32,14 @@ struct iobm_column {
 /* One row per (run, phase, repeat).  Section numbers are docs/method.md's. */
 struct iobm_phase_row {
     /* which */
-    int64_t run;      /* sequence number in the result file, from 1 */
-    char run_id[40];  /* UUID */
+    int64_t run;     /* sequence number in the result file, from 1 */
+    char run_id[40]; /* UUID */
     char label[128];
-    int64_t phase;    /* index in the run, from 0 */
-    char op[16];      /* "write", "read" */
-    int64_t repeat;   /* from 0 */
-    char status[16];  /* "complete", "failed", "interrupted", "invalid" */
-    char reason[256]; /* why not complete; "" */
+    int64_t phase;        /* index in the run, from 0 */
+    char op[16];          /* "write", "read" */
+    int64_t repeat;       /* from 0 */
+    char status[16];      /* "complete", "failed", "interrupted", "invalid" */
+    char reason[256];     /* why not complete; "" */
     char started_utc[32]; /* ISO 8601 of the common start */
 
     /* parameters */
@@ -83,7 +83,7 @@ struct iobm_phase_row {
     /* clock (method 2) */
     double clock_bound_s; /* largest e_i */
     int64_t clock_domains, clock_anomaly, clock_failed, too_short, late_ranks;
-    double start_skew_s;  /* S1 - S0 */
+    double start_skew_s; /* S1 - S0 */
 
     int64_t moved_files; /* read from a rank on another node */
 };
@@ -95,7 +95,7 @@ struct iobm_rank_row {
     int64_t repeat, rank;
     char node[64];
     int64_t part; /* whose file or region it worked on */
-    int64_t start_ns, end_ns, clock_bound_ns; /* S_i, E_i, e_i */
+    int64_t start_ns, end_ns, clock_bound_ns;  /* S_i, E_i, e_i */
     int64_t open_ns, io_ns, sync_ns, close_ns; /* disjoint, adding up */
     int64_t bytes, ops, errors;
     int64_t late_ns; /* after the common start; 0: in time */

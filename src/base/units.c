@@ -50,8 +50,20 @@ static const struct unit time_units[] = {
     {NULL, 0},
 };
 
+/* "Gb" is a gigabit to a network engineer: letters in any case, but not a
+ * large prefix with a small b. */
+static bool is_bits(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 1 && name[length - 1] == 'b' && name[0] >= 'A' &&
+           name[0] <= 'Z';
+}
+
 static const struct unit *find_unit(const struct unit *units, const char *name)
 {
+    if (is_bits(name))
+        return NULL;
     for (; units->name; units++)
         if (strcasecmp(units->name, name) == 0)
             return units;

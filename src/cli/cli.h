@@ -27,6 +27,10 @@ int cli_exit_status(enum iobm_status status);
  * the error. */
 int cli_fail(const struct iobm_error *err);
 
+/* Where standard input, output or error is closed, have something in its place
+ * that fails: else the first file that is opened would get the output. */
+void cli_hold_standard_files(void);
+
 /* Write all of it to standard output; a full disk or a closed pipe is an
  * error like any other. */
 enum iobm_status cli_print(const struct str *text,

@@ -55,7 +55,7 @@ static enum iobm_status parse_run(const char *word, int64_t *number,
     *number = 0;
     if (strcmp(word, "last") == 0)
         return IOBM_OK;
-    if (units_parse_int(word, number, NULL) != IOBM_OK)
+    if (units_parse_int(word, number, NULL) != IOBM_OK || *number < 1)
         return iobm_fail(err, IOBM_EUSAGE,
                          "'%s' is not a run: a number of 'iobm list', or "
                          "'last'",

@@ -24,6 +24,7 @@ int main(int argc, char **argv)
 {
     struct iobm_error err;
 
+    cli_hold_standard_files();
     if (argc < 2 || argv[1][0] == '-')
         return cmd_run(argc, argv);
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)

@@ -3,7 +3,9 @@
 /* Standard output and standard error, for all commands. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -27,6 +29,13 @@ int cli_fail(const struct iobm_error *err)
 {
     fprintf(stderr, "iobm: %s\n", err->text);
     return cli_exit_status(err->status);
+}
+
+void cli_hold_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 enum iobm_status cli_print(const struct str *text, struct iobm_error *err)

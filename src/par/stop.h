@@ -9,7 +9,6 @@
  * 100 ms, between two operations.
  */
 
-#include <signal.h>
 #include <stdbool.h>
 
 #include "par/comm.h"
@@ -17,9 +16,9 @@
 #define STOP_POLL_NS INT64_C(100000000)
 
 struct stop {
-    struct iobm_comm comm;      /* its own duplicate */
-    volatile sig_atomic_t flag; /* set by a signal, on this rank alone */
-    MPI_Request *sends;         /* [size]: messages under way, 'sent' of them */
+    struct iobm_comm comm; /* its own duplicate */
+    _Atomic int flag;      /* set by a signal, on this rank alone */
+    MPI_Request *sends;    /* [size]: messages under way, 'sent' of them */
     int sent;
     int told_root;     /* messages this rank sent to rank 0 */
     int telling, told; /* the same at the barrier; over all ranks */

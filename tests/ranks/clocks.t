@@ -21,13 +21,12 @@ for p in json.load(sys.stdin)["phases"]:
     print(p["status"], p["seconds"], p["seconds_outer"], longest,
           p["clock_bound_s"], p["clock_failed"], p["clock_domains"],
           p["start_skew_s"], p["bw_wall_Bps"], p["bw_wall_low_Bps"],
-          p["bw_wall_high_Bps"], p["bytes"])'
+          p["bw_wall_high_Bps"])'
 }
 
 check() { # NAME DOMAINS
-    local s t outer longest bound failed domains skew wall low high bytes
-    while read -r s t outer longest bound failed domains skew wall low high \
-        bytes; do
+    local s t outer longest bound failed domains skew wall low high
+    while read -r s t outer longest bound failed domains skew wall low high; do
         is "$s $failed $domains" "complete 0 $2" "$1: complete, clocks agree"
         num "$longest <= $t + 2 * $bound && $t <= $outer + 2 * $bound" \
             "$1: max d <= T <= T outer ($longest $t $outer)"

@@ -83,10 +83,13 @@ print(d["run"]["number"], d["run"]["status"],
 
 # Through the system's own calls: full disk, quota, I/O error, signals, lies.
 unset IOBM_FAULT_STAGE IOBM_FAULT_RANK IOBM_FAULT_DO
-inject() {
+inject() { # PHASES MPIRUN-ARGUMENTS...
+    local phases
+    read -ra phases <<<"$1"
     run timeout -s KILL 60 mpirun --oversubscribe -np 3 \
         -x LD_PRELOAD="$IOBM_INJECT/inject.so" -x IOBM_INJECT_PATH=/g. \
-        "${@:2}" "$IOBM" -n 6M -b 1M -f "$PWD/g" $1 -o none
+        "${@:2}" "$IOBM" -n 6M -b 1M -f "$PWD/g" "${phases[@]}" \
+        -o none
     said=$(printf '%s\n' "$err" | grep '^iobm: ')
 }
 for cause in "ENOSPC:No space left on device" "EDQUOT:Disk quota exceeded" \

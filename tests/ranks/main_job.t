@@ -5,7 +5,7 @@
 # files, figures that add up, and a result file that says the same.
 . "$IOBM_SRC/tests/lib/tap.sh"
 need mpirun h5dump
-plan 53
+plan 56
 
 # json EXPRESSION: of the document in $out, by Python ("d").
 json() {
@@ -53,6 +53,12 @@ is "$(stat -c %s tiny.0 tiny.1 tiny.2 tiny.3 | tr '\n' ' ')" "1 1 1 0 " \
 
 run "$IOBM" list r.h5
 is "$(printf '%s\n' "$out" | grep -cE '^ +[0-9]+ .* (ok|complete) ')" 5 "five runs are listed"
+run "$IOBM" show r.h5 5
+like "$out" 'result run 5 in r.h5' "a run by its number"
+for number in 0 6; do
+    run "$IOBM" show r.h5 $number
+    like "$status $err" "^[12] iobm: .*$number" "there is no run $number"
+done
 h5dump -d /results -H r.h5 >dump 2>&1
 like "$(cat dump)" 'bw_wall_Bps' "h5dump reads the table"
 

@@ -33,7 +33,7 @@ static struct {
     struct iobm_comm comm;
     int checks, failures;
     int messages, collectives; /* MPI calls made so far */
-    volatile sig_atomic_t *flag;
+    _Atomic int *flag;
 } test;
 
 /* ---- MPI calls, counted */

@@ -59,6 +59,8 @@ static const struct parse_case size_cases[] = {
     {"10B", "GiB", 10, NULL},
     {"0", "GiB", 0, NULL},
     {"007", "B", 7, NULL},
+    {"10Gb", NULL, 0, "not the unit 'Gb'"},
+    {"10Mib", "GiB", 0, "not the unit 'Mib'"},
     /* fractions */
     {"1.5g", NULL, GI + GI / 2, NULL},
     {"0.5", "GiB", GI / 2, NULL},
