@@ -6,6 +6,7 @@
  * an I/O error) as SIGBUS: here it becomes an error of the operation.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -130,6 +131,7 @@ static enum iobm_status map(struct mmap_file *f, int64_t offset,
     if (window == MAP_FAILED)
         return iobm_fail_errno(err, errno, "cannot map '%s' at %lld", f->path,
                                (long long)start);
+    assert(window); /* only MAP_FIXED maps at 0 */
     f->window = window;
     f->window_offset = start;
     f->window_bytes = WINDOW_BYTES;

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -201,16 +202,28 @@ static enum iobm_status prepare(const struct mpiio_state *s,
     return IOBM_OK;
 }
 
-static enum iobm_status open_mpi(const struct mpiio_state *s,
-                                 struct mpiio_file *f, struct iobm_error *err)
+/* Open MPI cannot open a file whose whole name is one letter. */
+static enum iobm_status open_named(const struct mpiio_state *s,
+                                   struct mpiio_file *f, struct iobm_error *err)
 {
     MPI_Comm comm = s->shared ? s->comm->mpi : MPI_COMM_SELF;
     int mode = f->written ? MPI_MODE_RDWR : MPI_MODE_RDONLY;
-    enum iobm_status status = IOBM_OK;
-    int rc = MPI_File_open(comm, f->path, mode, s->info, &f->mpi);
+    char name[PATH_MAX];
+    int rc;
 
-    if (rc != MPI_SUCCESS)
-        status = mpiio_fail(err, rc, "cannot open through MPI-IO", f->path);
+    snprintf(name, sizeof(name), "%s%s", strchr(f->path, '/') ? "" : "./",
+             f->path);
+    rc = MPI_File_open(comm, name, mode, s->info, &f->mpi);
+    return rc == MPI_SUCCESS
+               ? IOBM_OK
+               : mpiio_fail(err, rc, "cannot open through MPI-IO", f->path);
+}
+
+static enum iobm_status open_mpi(const struct mpiio_state *s,
+                                 struct mpiio_file *f, struct iobm_error *err)
+{
+    enum iobm_status status = open_named(s, f, err);
+
     /* Where only some ranks succeeded the file stays open on those: closing
      * it is collective. */
     status = agree(s, status, err);
@@ -372,6 +385,11 @@ static enum iobm_status mpiio_xfer(void *state, void *file, struct iobm_op *op,
         if (last >= f->reached)
             f->reached = last + 1;
     }
+    if (!cause && op->done < want)
+        return iobm_fail(err, IOBM_EBUG,
+                         "an operation of %lld bytes on '%s' is larger than "
+                         "the transfers that were announced",
+                         (long long)op->size, f->path);
     if (!cause && want < op->size)
         cause = "end of file";
     return cause ? fd_fail_op(err, op, f->path, cause) : IOBM_OK;

@@ -84,6 +84,8 @@ static void describe_open(const struct measure_phase *phase,
             layout_file_bytes(layout, layout->shared ? 0 : phase->part),
         .alignment_bytes = phase->alignment_bytes,
         .first_byte = layout_part_offset(layout, phase->part),
+        .part_bytes = part_bytes(phase),
+        .transfer_bytes = layout->transfer_bytes,
     };
     if (phase->create)
         how->mode |= IOBM_OPEN_CREATE;

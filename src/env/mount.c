@@ -288,6 +288,8 @@ enum iobm_status mount_describe(const char *path, struct mount_facts *facts,
     close(fd);
     /* Of a device node, the device; else what the file lies on. */
     dev_t device = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+    if (S_ISBLK(st.st_mode))
+        set_type(&found, "block device"); /* whatever /dev is */
     found.device_major = major(device);
     found.device_minor = minor(device);
     found.io_bytes = (int64_t)st.st_blksize;

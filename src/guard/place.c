@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -142,6 +143,42 @@ void place_file_name(const struct place *place, const struct layout *layout,
 void place_manifest_name(const struct place *place, char name[PLACE_NAME_ROOM])
 {
     snprintf(name, PLACE_NAME_ROOM, "%s%s", place->name, manifest_suffix);
+}
+
+/* 'name' as a file name of this place. */
+static bool is_ours_by_name(const struct place *place,
+                            const struct layout *layout, const char *name)
+{
+    size_t length = strlen(place->name);
+    const char *rest = name + length;
+
+    if (strncmp(name, place->name, length) != 0)
+        return false;
+    if (!*rest)
+        return layout->shared;
+    if (strcmp(rest, manifest_suffix) == 0)
+        return true;
+    return !layout->shared && *rest == '.' && rest[1] &&
+           rest[1 + strspn(rest + 1, "0123456789")] == '\0';
+}
+
+bool place_claims(const struct place *place, const struct layout *layout,
+                  const char *other)
+{
+    char *real = realpath(other, NULL);
+    const char *path = real ? real : other; /* it may not be there yet */
+    const char *slash = strrchr(path, '/');
+    char *folder =
+        slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    struct stat theirs, ours;
+    bool claims = false;
+
+    if (folder && stat(folder, &theirs) == 0 && fstat(place->dir, &ours) == 0 &&
+        theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino)
+        claims = is_ours_by_name(place, layout, slash ? slash + 1 : path);
+    free(folder);
+    free(real);
+    return claims;
 }
 
 int place_create(const struct place *place, const char *suffix,

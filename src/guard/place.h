@@ -46,6 +46,11 @@ void place_file_name(const struct place *place, const struct layout *layout,
                      int p, char name[PLACE_NAME_ROOM]);
 void place_manifest_name(const struct place *place, char name[PLACE_NAME_ROOM]);
 
+/* Whether 'other' leads to a name that test files of any number of ranks, or
+ * their manifest, have in this place.  A link at its end is followed. */
+bool place_claims(const struct place *place, const struct layout *layout,
+                  const char *other);
+
 /* Create a new file in the directory: ".iobm-RANDOM.SUFFIX". */
 int place_create(const struct place *place, const char *suffix,
                  char name[PLACE_NAME_ROOM]);

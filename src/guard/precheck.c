@@ -473,6 +473,13 @@ enum iobm_status precheck_all(const struct iobm_comm *comm,
         status = place_open(in->path, &place, err);
         if (status == IOBM_OK)
             status = place_check_names(&place, in->layout, err);
+        /* The command line was looked at as text: here as what it leads to. */
+        if (status == IOBM_OK && comm->rank == 0 && in->output &&
+            place_claims(&place, in->layout, in->output))
+            status = iobm_fail(err, IOBM_EUSAGE,
+                               "-o '%s' is one of the test files of -f '%s': "
+                               "give the result file another name",
+                               in->output, in->path);
         status = par_agree_all(comm, status, NULL, err);
     }
     if (status == IOBM_OK)

@@ -19,6 +19,7 @@
 
 struct precheck_input {
     const char *path;            /* as given with -f */
+    const char *output;          /* the result file; NULL: none */
     const struct layout *layout; /* what will be written; for a pure read:
                                     what is asked for, or total_bytes < 0 */
     bool write, read;            /* phases of this run */

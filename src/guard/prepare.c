@@ -290,7 +290,12 @@ static enum iobm_status check_taken_over(const struct place *place,
     bool found = false;
     enum iobm_status status = manifest_load(place, &m, &found, NULL, err);
 
-    if (status == IOBM_OK && found && strcmp(m.run_id, mine->run_id) == 0)
+    if (status == IOBM_OK && !found)
+        status = iobm_fail(err, IOBM_EIO,
+                           "'%s/%s.iobm' has vanished while the files that it "
+                           "lists were written",
+                           place->directory, place->name);
+    else if (status == IOBM_OK && strcmp(m.run_id, mine->run_id) == 0)
         *site = m.site;
     else if (status == IOBM_OK)
         status = iobm_fail(err, IOBM_EINVALID,

@@ -121,7 +121,7 @@ static const struct layout layouts[] = {
     {true, true, 0, 1000003, 65536, 65536, 1},
     {true, true, 0, 1000003, 1000, 4096, 1},
     {true, true, 0, 1000003, 40960, 4096, 1},
-    {true, true, 0, 1000003, 70, 100000, 1},
+    {true, true, 0, 50021, 70, 5000, 1},
     {true, true, 0, 1000003, 7000, 7, 1},
     {true, true, 0, 100, 4096, 4096, 1}, /* one block */
 };
