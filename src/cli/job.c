@@ -250,7 +250,26 @@ static const char *place(const struct job *job)
     return job->pre.device ? job->options->file : job->pre.directory;
 }
 
-/* What O_DIRECT needs, found by rank 0 and the same for all. */
+/* Rank 0: what O_DIRECT needs, of a file that is read or where files are to
+ * be. */
+static enum iobm_status find_alignment(struct job *job, struct iobm_error *err)
+{
+    const struct run_options *o = job->options;
+    enum iobm_status status;
+    char *file;
+
+    if (o->write || job->pre.device)
+        return mount_direct_alignment(place(job), !o->dry_run,
+                                      &job->alignment_bytes, err);
+    file = manifest_file_path(o->file, &job->layout, 0);
+    if (!file)
+        return iobm_fail(err, IOBM_ENOMEM, "cannot name a test file");
+    status = mount_direct_alignment(file, false, &job->alignment_bytes, err);
+    free(file);
+    return status;
+}
+
+/* The same for all ranks. */
 static enum iobm_status check_direct_all(struct job *job,
                                          struct iobm_error *err)
 {
@@ -259,9 +278,7 @@ static enum iobm_status check_direct_all(struct job *job,
     if (!job->options->direct || !job->files)
         return IOBM_OK;
     if (job->comm->rank == 0)
-        status = mount_direct_alignment(
-            place(job), job->options->write && !job->options->dry_run,
-            &job->alignment_bytes, err);
+        status = find_alignment(job, err);
     status = par_agree_all(job->comm, status, NULL, err);
     if (status == IOBM_OK)
         status = par_bcast_all(job->comm, &job->alignment_bytes,

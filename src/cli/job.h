@@ -35,6 +35,7 @@ struct job {
     struct kvlist hints; /* --hint and --hints-file together */
     bool files;          /* the back end has files: guard them */
     bool facts_known;    /* the back end has told what served it */
+    bool memory;         /* the files are in memory: tmpfs */
     char fs_type[32];
     int64_t moved_files;
     struct save save;            /* rank 0 */

@@ -101,6 +101,7 @@ static enum iobm_status record_mount(struct job *job, struct kvlist *out,
     if (status != IOBM_OK)
         return status;
     memcpy(job->fs_type, facts.fs_type, sizeof(job->fs_type));
+    job->memory = facts.memory;
     if (facts.memory)
         save_log(&job->save, "warn",
                  "'%s' is %s: memory was measured, not storage", path,

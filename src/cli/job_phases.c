@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/job.h"
 #include "cli/job_facts.h"
+#include "engine/reduce.h"
 #include "report/report.h"
 
 static const char *const sync_names[] = {"end", "every", "none", "dsync"};
@@ -34,6 +35,7 @@ static void begin_row(const struct job *job, enum iobm_op_kind kind,
     bool write = kind == IOBM_OP_WRITE;
 
     memset(row, 0, sizeof(*row));
+    reduce_begin(&job->measure, row, NULL);
     copy_text(row->run_id, sizeof(row->run_id), job->save.record.run_id);
     copy_text(row->label, sizeof(row->label), job->save.record.label);
     row->phase = (int64_t)job->save.record.phase_count;
@@ -90,9 +92,12 @@ static void note_phase(struct job *job, const struct iobm_phase_row *row)
                  row->op, (long long)row->repeat + 1);
     if (row->repeat > 0)
         return;
-    if (!write && job->files && !row->direct && row->moved_files < row->ranks)
-        save_log(&job->save, "note",
-                 "read: the page cache may have answered; -d goes past it");
+    if (!write && job->files && !row->direct && !job->memory &&
+        row->moved_files < row->ranks)
+        save_log(&job->save, "note", "read: the page cache may have answered%s",
+                 job->measure.backend->caps & IOBM_CAP_DIRECT
+                     ? "; -d goes past it"
+                     : "");
     if (row->direct && has_tail(job))
         save_log(&job->save, "note",
                  "%s: tails shorter than %lld bytes go through the page cache",
@@ -248,6 +253,7 @@ static enum iobm_status measure_one_all(struct job *job,
 
     if (root) {
         begin_row(job, phase->kind, repeat, &row);
+        save_pending(&job->save, &row);
         ranks = calloc((size_t)job->comm->size, sizeof(*ranks));
         if (!ranks)
             status = iobm_fail(err, IOBM_ENOMEM, "cannot keep a phase");

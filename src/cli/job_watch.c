@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "cli/cli.h"
 #include "cli/job.h"
 
@@ -65,10 +66,12 @@ static void on_stuck(void *arg, enum watch_stage stage, int64_t ns)
 static void on_status(void *arg)
 {
     struct job *job = arg;
+    long long bytes = atomic_load(&job->watch.bytes);
+    char size[64];
 
     if (job->launcher_rank == 0)
-        fprintf(stderr, "iobm: %s: rank 0 has moved %lld bytes\n",
-                doing_name(job), (long long)atomic_load(&job->watch.bytes));
+        fprintf(stderr, "iobm: %s: rank 0 has moved %lld bytes (%s)\n",
+                doing_name(job), bytes, units_size(size, sizeof(size), bytes));
 }
 
 struct watch_calls job_watch_calls(struct job *job)

@@ -81,6 +81,14 @@ void save_release(struct save *save)
     pthread_mutex_destroy(&save->lock);
 }
 
+void save_pending(struct save *save, const struct iobm_phase_row *phase)
+{
+    enter(save);
+    save->next = *phase;
+    save->pending = true;
+    pthread_mutex_unlock(&save->lock);
+}
+
 enum iobm_status save_phase(struct save *save,
                             const struct iobm_phase_row *phase,
                             const struct iobm_rank_row *ranks, size_t n,
@@ -90,6 +98,7 @@ enum iobm_status save_phase(struct save *save,
     enum iobm_status status;
 
     enter(save);
+    save->pending = false;
     status = grow((void **)&record->phases, &record->phase_count, phase, 1,
                   sizeof(*phase), err);
     if (status == IOBM_OK)
@@ -188,6 +197,23 @@ enum iobm_status save_finish(struct save *save, const char *status,
     return outcome;
 }
 
+/* The phase that was cut short: how much of it was done nobody knows. */
+static void keep_pending(struct save *save, const char *status,
+                         const char *reason)
+{
+    struct iobm_phase_row *row = &save->next;
+    struct iobm_error err;
+
+    if (!save->pending || !save->store)
+        return;
+    copy_text(row->status, sizeof(row->status), status);
+    copy_text(row->reason, sizeof(row->reason), reason);
+    row->bytes = row->ops = row->errors = -1;
+    if (store_phase(save->store, row, NULL, 0, &err) != IOBM_OK &&
+        save->log_error.status == IOBM_OK)
+        save->log_error = err;
+}
+
 /* pthread_mutex_timedlock() goes by the wall clock, which may be set. */
 static bool lock_within(pthread_mutex_t *lock, int64_t ns)
 {
@@ -210,10 +236,14 @@ void save_finish_early(struct save *save, const char *status,
     if (!atomic_load(&save->begun))
         return;
     atomic_store(&save->closing, true);
-    if (!lock_within(&save->lock, LOCK_WAIT_NS))
+    if (!lock_within(&save->lock, LOCK_WAIT_NS)) {
         snprintf(what, room, "'iobm file recover %s' adds what was measured",
                  save->target);
-    else if (!save->finished && finish(save, status, reason, &err) != IOBM_OK)
+        return;
+    }
+    if (!save->finished)
+        keep_pending(save, status, reason);
+    if (!save->finished && finish(save, status, reason, &err) != IOBM_OK)
         snprintf(what, room, "%s", err.text);
     else if (save->record.number > 0)
         snprintf(what, room, "what was measured is run %lld in %s",

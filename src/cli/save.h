@@ -23,6 +23,8 @@ struct save {
     atomic_bool begun;   /* there is a partial file, and 'target' is known */
     atomic_bool closing; /* the end has come early */
     bool finished;
+    bool pending; /* 'next' is being measured */
+    struct iobm_phase_row next;
     struct iobm_error log_error; /* the first note that could not be kept */
 };
 
@@ -30,6 +32,10 @@ void save_init(struct save *save);
 enum iobm_status save_begin(struct save *save, const char *target,
                             struct iobm_error *err) IOBM_CHECK;
 void save_release(struct save *save);
+
+/* The phase that is measured next, with what is known of it before: should
+ * the end come early, it is kept as it stands. */
+void save_pending(struct save *save, const struct iobm_phase_row *phase);
 
 /* Takes copies. */
 enum iobm_status save_phase(struct save *save,

@@ -425,9 +425,13 @@ static void unfinished(const struct iobm_phase_row *p, struct str *out)
         line_clean(&line, p->reason, sizeof(p->reason));
     }
     put_line(out, 2, &line);
-    str_addf(&line, "%s of %s were done (%" PRId64 " bytes): no bandwidth",
-             line_size(done, p->bytes), line_size(all, p->bytes_expected),
-             p->bytes);
+    if (p->bytes < 0)
+        str_addf(&line, "of %s (%" PRId64 " bytes) part was done: no bandwidth",
+                 line_size(all, p->bytes_expected), p->bytes_expected);
+    else
+        str_addf(&line, "%s of %s were done (%" PRId64 " bytes): no bandwidth",
+                 line_size(done, p->bytes), line_size(all, p->bytes_expected),
+                 p->bytes);
     put_line(out, 2, &line);
 }
 

@@ -5,7 +5,7 @@
 # them and however they are cut into transfers.
 . "$IOBM_SRC/tests/lib/tap.sh"
 need mpirun cmp
-plan 42
+plan 40
 
 # write NAME RANKS ARGS...: one shared file, or one of all ranks' files.
 write() {

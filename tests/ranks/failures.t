@@ -6,7 +6,7 @@
 # what was measured is kept.
 . "$IOBM_SRC/tests/lib/tap.sh"
 need mpirun
-plan 68
+plan 69
 
 # go RANKS ARGS...: the test program; $said is what iobm itself said.
 go() {
@@ -63,6 +63,8 @@ like "$said" '^iobm: ended by SIGTERM during write: .*run 1 in hang.h5' \
 said=$(printf '%s\n' "$said" | grep -v '^iobm: ended by SIGTERM')
 ended 1 '^iobm: rank 3 .*no progress for [23] s: write, transfer' \
     "rank 3 hangs"
+run "$IOBM" list hang.h5
+like "$out" 'interrupted +4 +8 MiB' "rank 3 hangs: the phase is listed"
 
 # A rank that dies takes the run with it, not what was measured before.
 unset IOBM_FAULT_DO IOBM_FAULT_STAGE IOBM_FAULT_RANK

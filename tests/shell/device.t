@@ -10,7 +10,7 @@ truncate -s 64M image
 device=$(losetup -f --show image 2>/dev/null) ||
     plan_skip "no loop device to be had"
 at_exit losetup -d "$device"
-plan 30
+plan 27
 
 go() {
     run timeout -s KILL 30 mpirun --oversubscribe -np 2 "$IOBM" -f "$@"
