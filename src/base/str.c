@@ -196,3 +196,11 @@ const char *str_text(const struct str *s)
 {
     return s->text ? s->text : "";
 }
+
+void str_copy(char *to, size_t room, const char *from)
+{
+    size_t n = strnlen(from, room - 1);
+
+    memcpy(to, from, n);
+    to[n] = '\0';
+}

@@ -33,6 +33,9 @@ void str_add_json_double(struct str *s, double value);
 /* 'text' as one CSV field (RFC 4180: quoted where it must be). */
 void str_add_csv(struct str *s, const char *text);
 
+/* Copy into a member of 'room' bytes, cut off where it is too long. */
+void str_copy(char *to, size_t room, const char *from);
+
 /* The text, "" when empty. */
 const char *str_text(const struct str *s);
 

@@ -317,6 +317,7 @@ static enum iobm_status check_files_all(struct job *job, struct iobm_error *err)
     const struct run_options *o = job->options;
     const struct precheck_input in = {
         .path = o->file,
+        .output = strcmp(o->output, "none") == 0 ? NULL : o->output,
         .layout = &job->layout,
         .write = o->write,
         .read = o->read,

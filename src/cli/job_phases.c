@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "cli/cli.h"
 #include "cli/job.h"
 #include "cli/job_facts.h"
@@ -18,14 +19,6 @@
 
 static const char *const sync_names[] = {"end", "every", "none", "dsync"};
 static const char *const order_names[] = {"same", "shift", "random"};
-
-static void copy_text(char *to, size_t room, const char *from)
-{
-    size_t n = strnlen(from, room - 1);
-
-    memcpy(to, from, n);
-    to[n] = '\0';
-}
 
 /* Rank 0: the parameters of a phase. */
 static void begin_row(const struct job *job, enum iobm_op_kind kind,
@@ -36,20 +29,20 @@ static void begin_row(const struct job *job, enum iobm_op_kind kind,
 
     memset(row, 0, sizeof(*row));
     reduce_begin(&job->measure, row, NULL);
-    copy_text(row->run_id, sizeof(row->run_id), job->save.record.run_id);
-    copy_text(row->label, sizeof(row->label), job->save.record.label);
+    str_copy(row->run_id, sizeof(row->run_id), job->save.record.run_id);
+    str_copy(row->label, sizeof(row->label), job->save.record.label);
     row->phase = (int64_t)job->save.record.phase_count;
-    copy_text(row->op, sizeof(row->op), write ? "write" : "read");
+    str_copy(row->op, sizeof(row->op), write ? "write" : "read");
     row->repeat = repeat;
-    copy_text(row->api, sizeof(row->api), job->measure.backend->name);
-    copy_text(row->access, sizeof(row->access),
-              job->layout.shared ? "shared" : "file-per-rank");
-    copy_text(row->layout, sizeof(row->layout),
-              job->layout.strided ? "strided" : "segmented");
-    copy_text(row->sync, sizeof(row->sync),
-              write ? sync_names[o->sync] : "none");
-    copy_text(row->order, sizeof(row->order),
-              write ? "same" : order_names[job->order]);
+    str_copy(row->api, sizeof(row->api), job->measure.backend->name);
+    str_copy(row->access, sizeof(row->access),
+             job->layout.shared ? "shared" : "file-per-rank");
+    str_copy(row->layout, sizeof(row->layout),
+             job->layout.strided ? "strided" : "segmented");
+    str_copy(row->sync, sizeof(row->sync),
+             write ? sync_names[o->sync] : "none");
+    str_copy(row->order, sizeof(row->order),
+             write ? "same" : order_names[job->order]);
     row->direct = o->direct;
     row->collective = o->collective;
     row->ranks = job->comm->size;
@@ -58,8 +51,8 @@ static void begin_row(const struct job *job, enum iobm_op_kind kind,
     row->transfer_bytes = job->layout.transfer_bytes;
     row->block_bytes = job->layout.strided ? job->layout.block_bytes : 0;
     row->alignment_bytes = job->alignment_bytes;
-    copy_text(row->path, sizeof(row->path), o->file);
-    copy_text(row->fs_type, sizeof(row->fs_type), job->fs_type);
+    str_copy(row->path, sizeof(row->path), o->file);
+    str_copy(row->fs_type, sizeof(row->fs_type), job->fs_type);
     row->bytes_expected = job->layout.total_bytes;
     row->clock_domains = job->map.domains;
     row->moved_files = write ? 0 : job->moved_files;
@@ -269,12 +262,12 @@ static enum iobm_status measure_one_all(struct job *job,
         for (int r = 0; r < job->comm->size; r++) {
             ranks[r].phase = row.phase;
             ranks[r].repeat = repeat;
-            copy_text(ranks[r].op, sizeof(ranks[r].op), row.op);
+            str_copy(ranks[r].op, sizeof(ranks[r].op), row.op);
         }
         if (outcome != IOBM_OK) {
             other = *err;
             job_name_rank(job, &other);
-            copy_text(row.reason, sizeof(row.reason), other.text);
+            str_copy(row.reason, sizeof(row.reason), other.text);
         }
         status = publish(job, &row, ranks, &other);
     }

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 
 /* How long the end may wait for the first thread: mpirun kills a second after
  * its SIGTERM, of which the grace time is gone. */
@@ -24,14 +25,6 @@ static void enter(struct save *save)
     while (atomic_load(&save->closing))
         clock_sleep_ns(LOCK_NAP_NS);
     pthread_mutex_lock(&save->lock);
-}
-
-static void copy_text(char *to, size_t room, const char *from)
-{
-    size_t n = strnlen(from, room - 1);
-
-    memcpy(to, from, n);
-    to[n] = '\0';
 }
 
 /* Append 'n' items of 'size' bytes to a growing array. */
@@ -63,7 +56,7 @@ enum iobm_status save_begin(struct save *save, const char *target,
 
     enter(save);
     save->target = target;
-    copy_text(record->status, sizeof(record->status), "running");
+    str_copy(record->status, sizeof(record->status), "running");
     clock_iso8601(record->started_utc, sizeof(record->started_utc),
                   clock_utc_ns());
     if (strcmp(target, "none") != 0)
@@ -146,7 +139,7 @@ void save_log(struct save *save, const char *level, const char *fmt, ...)
     enum iobm_status status;
     va_list args;
 
-    copy_text(row.level, sizeof(row.level), level);
+    str_copy(row.level, sizeof(row.level), level);
     va_start(args, fmt);
     vsnprintf(row.text, sizeof(row.text), fmt, args);
     va_end(args);
@@ -168,8 +161,8 @@ static enum iobm_status finish(struct save *save, const char *status,
     enum iobm_status outcome = IOBM_OK;
 
     save->finished = true;
-    copy_text(record->status, sizeof(record->status), status);
-    copy_text(record->reason, sizeof(record->reason), reason);
+    str_copy(record->status, sizeof(record->status), status);
+    str_copy(record->reason, sizeof(record->reason), reason);
     clock_iso8601(record->finished_utc, sizeof(record->finished_utc),
                   clock_utc_ns());
     if (save->store)
@@ -206,8 +199,8 @@ static void keep_pending(struct save *save, const char *status,
 
     if (!save->pending || !save->store)
         return;
-    copy_text(row->status, sizeof(row->status), status);
-    copy_text(row->reason, sizeof(row->reason), reason);
+    str_copy(row->status, sizeof(row->status), status);
+    str_copy(row->reason, sizeof(row->reason), reason);
     row->bytes = row->ops = row->errors = -1;
     if (store_phase(save->store, row, NULL, 0, &err) != IOBM_OK &&
         save->log_error.status == IOBM_OK)

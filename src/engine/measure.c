@@ -9,12 +9,15 @@
 #include "engine/measure.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "engine/phase.h"
 #include "engine/reduce.h"
 
@@ -208,27 +211,49 @@ static enum iobm_status run_timed_all(const struct measure *measure,
     return status;
 }
 
-/* What was written must be there: the file has the size it should have. */
-static enum iobm_status check_size(const struct measure *measure,
-                                   const struct measure_phase *phase,
-                                   const struct iobm_open *how,
+/*
+ * What was written must be there: the size it should have, and no hole, as a
+ * file has that was cut off while it was written.  Opening it makes a network
+ * file system ask the server.
+ */
+static enum iobm_status check_file(const char *path, int64_t bytes,
                                    struct iobm_error *err)
 {
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    enum iobm_status status = IOBM_OK;
     struct stat st;
+    off_t hole;
 
+    if (fd < 0)
+        return iobm_fail_errno(err, errno, "cannot find '%s' after writing it",
+                               path);
+    hole = bytes > 0 ? lseek(fd, 0, SEEK_HOLE) : -1;
+    if (fstat(fd, &st) != 0)
+        status = iobm_fail_errno(err, errno, "cannot inspect '%s'", path);
+    else if (st.st_size != bytes)
+        status =
+            iobm_fail(err, IOBM_EIO, "'%s' has %lld bytes after writing %lld",
+                      path, (long long)st.st_size, (long long)bytes);
+    else if (hole >= 0 && hole < bytes)
+        status = iobm_fail(err, IOBM_EIO,
+                           "'%s' has a hole at %lld after writing %lld bytes: "
+                           "was it changed meanwhile?",
+                           path, (long long)hole, (long long)bytes);
+    close(fd);
+    return status;
+}
+
+static enum iobm_status check_written(const struct measure *measure,
+                                      const struct measure_phase *phase,
+                                      const struct iobm_open *how,
+                                      struct iobm_error *err)
+{
     if (phase->kind != IOBM_OP_WRITE || phase->device ||
         !(measure->backend->caps & IOBM_CAP_PERSISTENT))
         return IOBM_OK;
     if (phase->layout->shared && measure->comm->rank != 0)
         return IOBM_OK;
-    if (stat(phase->path, &st) != 0)
-        return iobm_fail_errno(err, errno, "cannot find '%s' after writing it",
-                               phase->path);
-    if (st.st_size != how->file_bytes)
-        return iobm_fail(err, IOBM_EIO,
-                         "'%s' has %lld bytes after writing %lld", phase->path,
-                         (long long)st.st_size, (long long)how->file_bytes);
-    return IOBM_OK;
+    return check_file(phase->path, how->file_bytes, err);
 }
 
 /* The outcome of a rank: what the back end said, and what the bytes say. */
@@ -246,15 +271,7 @@ static enum iobm_status judge(const struct measure *measure,
         return iobm_fail(err, IOBM_EIO, "moved %lld of %lld bytes of '%s'",
                          (long long)out->bytes, (long long)part_bytes(phase),
                          phase->path);
-    return check_size(measure, phase, &work->in.how, err);
-}
-
-static void copy_text(char *to, size_t room, const char *from)
-{
-    size_t n = strnlen(from, room - 1);
-
-    memcpy(to, from, n);
-    to[n] = '\0';
+    return check_written(measure, phase, &work->in.how, err);
 }
 
 /* Rank 0: what became of the phase. */
@@ -269,9 +286,9 @@ static void fill_status(enum iobm_status status, const struct iobm_error *err,
         text = "interrupted";
     else if (status == IOBM_EINVALID)
         text = "invalid";
-    copy_text(row->status, sizeof(row->status), text);
-    copy_text(row->reason, sizeof(row->reason),
-              status == IOBM_OK ? "" : err->text);
+    str_copy(row->status, sizeof(row->status), text);
+    str_copy(row->reason, sizeof(row->reason),
+             status == IOBM_OK ? "" : err->text);
 }
 
 /* An interruption is told by the signal, whichever rank it came to. */

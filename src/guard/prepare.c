@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "guard/inspect.h"
 #include "guard/precheck_steps.h"
 
@@ -22,14 +23,6 @@ static bool is_device(const char *path)
     struct stat st;
 
     return stat(path, &st) == 0 && S_ISBLK(st.st_mode);
-}
-
-static void copy_text(char *to, size_t room, const char *from)
-{
-    size_t n = strnlen(from, room - 1);
-
-    memcpy(to, from, n);
-    to[n] = '\0';
 }
 
 /* Rank 0's answer on every rank. */
@@ -185,7 +178,7 @@ static enum iobm_status complete_manifest(const struct prepare *p,
     const struct node_map *map = p->map;
     int parts = fresh->layout.parts;
 
-    copy_text(fresh->state, sizeof(fresh->state), "writing");
+    str_copy(fresh->state, sizeof(fresh->state), "writing");
     fresh->site = p->sites.mine;
     free(fresh->file);
     fresh->file = NULL;
@@ -376,7 +369,7 @@ static enum iobm_status complete_all(const struct iobm_comm *comm,
         status = identify_all(comm, place, m, err);
     if (status != IOBM_OK)
         return status;
-    copy_text(m->state, sizeof(m->state), "complete");
+    str_copy(m->state, sizeof(m->state), "complete");
     if (map->leads_node && site == node) {
         m->site = site;
         alive_self(&m->writer);
@@ -384,7 +377,7 @@ static enum iobm_status complete_all(const struct iobm_comm *comm,
     }
     status = par_agree_all(comm, status, NULL, err);
     if (status != IOBM_OK)
-        copy_text(m->state, sizeof(m->state), "writing");
+        str_copy(m->state, sizeof(m->state), "writing");
     return status;
 }
 

@@ -5,7 +5,7 @@
 # space, its ranks or its launcher; and what its surroundings may lack.
 . "$IOBM_SRC/tests/lib/tap.sh"
 need mpirun mkfifo
-plan 60
+plan 64
 
 # begin RANKS ARGS...: in the background; $job is mpirun.
 begin() {
@@ -134,3 +134,11 @@ for victim in "first rank" "last rank" mpirun; do
     is "$status" 0 "$victim killed: the next run is not held up" || diag "$err"
     rm -f p.h5
 done
+
+# ---- a file that is cut off in mid-write: its later bytes stand over a hole
+begin 2 -n 64M -b 64K --sync every -f cut -w -o none
+grown cut.1 200000
+truncate -s 0 cut.1
+finish
+ended "rank 1 .*cut\.1' has a hole at 0 after writing" "cut off in mid-write"
+unlike "$out" '[0-9] MiB/s' "cut off in mid-write: no bandwidth"
