@@ -417,7 +417,15 @@ static enum iobm_status begin_engine_all(struct job *job,
         return status;
     if (timeout_ns > 0)
         timeout_ns += turn_ns < timeout_ns ? turn_ns : timeout_ns;
+    watch_enter(&job->watch, WATCH_AROUND);
     watch_attach(&job->watch, &job->stop, timeout_ns);
+    status = beat_init(&job->stop.beat, &job->stop.comm,
+                       job->options->watchdog_ns, err);
+    job->stop.beat.silent = job_on_silent;
+    job->stop.beat.arg = job;
+    status = par_agree_all(job->comm, status, NULL, err);
+    if (status != IOBM_OK)
+        return status;
     m->comm = job->comm;
     m->map = &job->map;
     m->timeline = &job->timeline;

@@ -74,6 +74,9 @@ enum iobm_status job_check_all(struct job *job,
 enum iobm_status job_begin_all(struct job *job, int argc, char **argv,
                                struct iobm_error *err) IOBM_CHECK;
 
+/* Nothing has been heard of a rank for too long: say so, save and exit. */
+void job_on_silent(void *arg, int rank, int64_t ns);
+
 /* What the second thread calls. */
 struct watch_calls job_watch_calls(struct job *job);
 

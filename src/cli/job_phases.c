@@ -330,10 +330,13 @@ static enum iobm_status pause_all(struct job *job, struct iobm_error *err)
 
     if (left <= 0)
         return IOBM_OK;
+    watch_enter(&job->watch, WATCH_IDLE);
+    beat_begin(&job->stop.beat);
     while (left > 0 && !stop_poll(&job->stop)) {
         clock_sleep_ns(left < STOP_POLL_NS ? left : STOP_POLL_NS);
         left = until - clock_now_ns();
     }
+    watch_enter(&job->watch, WATCH_AROUND);
     return stop_settle_all(&job->stop, err);
 }
 

@@ -44,7 +44,39 @@ static void on_overdue(void *arg, int signal_number)
     end_early(job, "interrupted", &err);
 }
 
-/* Stages have names in phases only: the map and the paths are there. */
+static const char *host_of(const struct job *job, int rank)
+{
+    return job->map.host[job->map.node_of[rank]];
+}
+
+void job_on_silent(void *arg, int rank, int64_t ns)
+{
+    struct job *job = arg;
+    struct iobm_error err;
+
+    (void)iobm_fail(&err, IOBM_EIO,
+                    "rank %d (%s): no sign of life for %.0f s during %s: "
+                    "frozen, or its node is gone",
+                    rank, host_of(job, rank), (double)ns / 1e9,
+                    doing_name(job));
+    end_early(job, "failed", &err);
+}
+
+/* Which of the ranks that wait for each other is at fault is not known. */
+static void on_stuck_around(struct job *job, int64_t ns)
+{
+    int rank = job->launcher_rank;
+    struct iobm_error err;
+
+    (void)iobm_fail(&err, IOBM_EIO,
+                    "rank %d (%s): no progress for %.0f s around %s: a file "
+                    "system or another rank does not answer",
+                    rank, host_of(job, rank), (double)ns / 1e9,
+                    doing_name(job));
+    end_early(job, "failed", &err);
+}
+
+/* The watchdog looks once the map and the paths are there. */
 static void on_stuck(void *arg, enum watch_stage stage, int64_t ns)
 {
     struct job *job = arg;
@@ -53,12 +85,15 @@ static void on_stuck(void *arg, enum watch_stage stage, int64_t ns)
         atomic_load(&job->doing) == JOB_READ ? IOBM_OP_READ : IOBM_OP_WRITE;
     struct iobm_error err;
 
+    if (stage == WATCH_AROUND) {
+        on_stuck_around(job, ns);
+        return;
+    }
     (void)iobm_fail(&err, IOBM_EIO,
                     "rank %d (%s): no progress for %.0f s: %s, %s of '%.512s' "
                     "after %lld bytes",
-                    rank, job->map.host[job->map.node_of[rank]],
-                    (double)ns / 1e9, doing_name(job), watch_stage_name(stage),
-                    job->phase_path[phase],
+                    rank, host_of(job, rank), (double)ns / 1e9, doing_name(job),
+                    watch_stage_name(stage), job->phase_path[phase],
                     (long long)atomic_load(&job->watch.bytes));
     end_early(job, "failed", &err);
 }

@@ -205,9 +205,11 @@ static enum iobm_status run_timed_all(const struct measure *measure,
             return status;
         work->late_ns = timeline_wait(start_ns);
     }
+    beat_begin(&measure->stop->beat);
     phase_run(&work->in, &work->out);
     status = stop_barrier_all(measure->stop, err);
     work->outer_to_ns = clock_now_ns();
+    watch_enter(measure->watch, WATCH_AROUND);
     return status;
 }
 

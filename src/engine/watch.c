@@ -13,6 +13,9 @@
 
 #include "base/clock.h"
 
+/* Removing large files and waiting for the result file's lock takes time. */
+#define AROUND_MIN_NS INT64_C(300000000000)
+
 #define TICK_NS INT64_C(100000000)
 
 /* mpirun kills a second after its SIGTERM; a scheduler's warning comes much
@@ -63,8 +66,8 @@ const char *watch_signal_name(int signal_number)
 
 const char *watch_stage_name(enum watch_stage stage)
 {
-    static const char *const names[] = {"idle", "open", "transfer", "sync",
-                                        "close"};
+    static const char *const names[] = {"idle",     "around", "open",
+                                        "transfer", "sync",   "close"};
 
     return names[stage];
 }
@@ -81,6 +84,9 @@ static void look(struct watch *watch)
     int64_t timeout = atomic_load(&watch->timeout_ns);
     int stage = atomic_load(&watch->stage);
     int64_t idle = clock_now_ns() - atomic_load(&watch->beat_ns);
+
+    if (timeout > 0 && stage == WATCH_AROUND && timeout < AROUND_MIN_NS)
+        timeout = AROUND_MIN_NS;
 
     if (timeout > 0 && stage != WATCH_IDLE && idle > timeout)
         watch->calls.stuck(watch->calls.arg, (enum watch_stage)stage, idle);

@@ -17,7 +17,8 @@
 #include "par/stop.h"
 
 enum watch_stage {
-    WATCH_IDLE, /* waiting for other ranks, or outside of a phase */
+    WATCH_IDLE,   /* waiting for ranks that work, or as the user asked */
+    WATCH_AROUND, /* set-up, and what comes between phases and after them */
     WATCH_OPEN,
     WATCH_TRANSFER,
     WATCH_SYNC,

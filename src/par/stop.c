@@ -45,6 +45,7 @@ enum iobm_status stop_init_all(struct stop *stop, const struct iobm_comm *comm,
 
 void stop_release(struct stop *stop)
 {
+    beat_release(&stop->beat);
     free(stop->sends);
     stop->sends = NULL;
     par_comm_release(&stop->comm);
@@ -79,19 +80,27 @@ void stop_tell(struct stop *stop)
         stop->told_root = 1;
 }
 
+/* What this rank may be sent. */
+static enum stop_tag tag_of(const struct stop *stop)
+{
+    return stop->comm.rank == 0 ? TAG_TELL : TAG_RELAY;
+}
+
 /* Receive what has arrived. */
 static void hear(struct stop *stop)
 {
+    const int tag = tag_of(stop);
+
     for (int i = 0; i < LOOKS; i++) {
         int there = 0;
 
-        if (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, stop->comm.mpi, &there,
+        if (MPI_Iprobe(MPI_ANY_SOURCE, tag, stop->comm.mpi, &there,
                        MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return;
         if (!there)
             continue;
-        if (MPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
-                     stop->comm.mpi, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        if (MPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, tag, stop->comm.mpi,
+                     MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return;
         stop->heard++;
         stop->stopped = true;
@@ -105,6 +114,7 @@ bool stop_poll(struct stop *stop)
     if (stop->flag)
         stop_tell(stop);
     hear(stop);
+    beat_poll(&stop->beat);
     return stop->stopped;
 }
 
@@ -135,6 +145,8 @@ enum iobm_status stop_barrier_all(struct stop *stop, struct iobm_error *err)
             break;
         if (stop->comm.rank == 0)
             stop_poll(stop);
+        else
+            beat_poll(&stop->beat);
         clock_sleep_ns(nap_ns);
         nap_ns = nap_ns * 2 < NAP_MAX_NS ? nap_ns * 2 : NAP_MAX_NS;
     }
@@ -161,7 +173,7 @@ enum iobm_status stop_settle_all(struct stop *stop, struct iobm_error *err)
     if (stop->comm.rank == 0)
         due = stop->told;
     for (; rc == MPI_SUCCESS && stop->heard < due; stop->heard++)
-        rc = MPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
+        rc = MPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, tag_of(stop),
                       stop->comm.mpi, MPI_STATUS_IGNORE);
     if (rc == MPI_SUCCESS)
         rc = MPI_Waitall(stop->sent, stop->sends, MPI_STATUSES_IGNORE);

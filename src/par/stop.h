@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "par/beat.h"
 #include "par/comm.h"
 
 #define STOP_POLL_NS INT64_C(100000000)
@@ -26,6 +27,7 @@ struct stop {
     int heard;         /* messages received */
     bool relayed;      /* rank 0 has told everyone */
     bool stopped;      /* this rank knows it must stop */
+    struct beat beat;  /* signs of life; off until beat_init() */
 };
 
 enum iobm_status stop_init_all(struct stop *stop, const struct iobm_comm *comm,

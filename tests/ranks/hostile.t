@@ -5,7 +5,7 @@
 # space, its ranks or its launcher; and what its surroundings may lack.
 . "$IOBM_SRC/tests/lib/tap.sh"
 need mpirun mkfifo
-plan 64
+plan 71
 
 # begin RANKS ARGS...: in the background; $job is mpirun.
 begin() {
@@ -142,3 +142,23 @@ truncate -s 0 cut.1
 finish
 ended "rank 1 .*cut\.1' has a hole at 0 after writing" "cut off in mid-write"
 unlike "$out" '[0-9] MiB/s' "cut off in mid-write: no bandwidth"
+
+# ---- a rank that is frozen: found by its silence
+for victim in 1 0; do
+    begin 3 -n 100G -b 1B --api null -f z -w -o z.h5 --watchdog 2
+    for ((i = 0; i < 300; i++)); do
+        ranks=$(pgrep -P $job -f 'api null' | sort -n)
+        [ -n "$(compgen -G 'z.h5.*.part')" ] && break
+        sleep 0.1
+    done
+    kill -STOP "$(echo "$ranks" | sed -n "$((victim + 1))p")"
+    finish
+    num "$status != 0 && $took < 25" "rank $victim frozen: ends in $took s"
+    like "$said" "^iobm: rank $victim \(.*no sign of life for [4-9] s" \
+        "rank $victim frozen: named"
+    "$IOBM" file recover z.h5 >/dev/null 2>&1
+    run "$IOBM" list z.h5
+    like "$out" 'failed|interrupted' "rank $victim frozen: the run is kept"
+    rm -f z.h5*
+done
+is "$(pgrep -P $job)" "" "no frozen rank stays"

@@ -85,6 +85,20 @@ int MPI_Allgather(const void *from, int n, MPI_Datatype type, void *to, int m,
     return PMPI_Allgather(from, n, type, to, m, type2, comm);
 }
 
+int MPI_Ibcast(void *data, int n, MPI_Datatype type, int root, MPI_Comm comm,
+               MPI_Request *request)
+{
+    test.collectives++;
+    return PMPI_Ibcast(data, n, type, root, comm, request);
+}
+
+int MPI_Iallgather(const void *from, int n, MPI_Datatype type, void *to, int m,
+                   MPI_Datatype type2, MPI_Comm comm, MPI_Request *request)
+{
+    test.collectives++;
+    return PMPI_Iallgather(from, n, type, to, m, type2, comm, request);
+}
+
 /* ---- TAP */
 
 /* Passes when 'good' on all ranks; says the lowest rank where it is not. */
