@@ -419,7 +419,9 @@ static enum iobm_status begin_engine_all(struct job *job,
         timeout_ns += turn_ns < timeout_ns ? turn_ns : timeout_ns;
     watch_enter(&job->watch, WATCH_AROUND);
     watch_attach(&job->watch, &job->stop, timeout_ns);
+    /* A node that is gone takes all of its ranks along. */
     status = beat_init(&job->stop.beat, &job->stop.comm,
+                       job->map.nodes > 1 ? job->map.node_leader[1] : 1,
                        job->options->watchdog_ns, err);
     job->stop.beat.silent = job_on_silent;
     job->stop.beat.arg = job;

@@ -92,9 +92,11 @@ enum iobm_status job_end_all(struct job *job, enum iobm_status outcome,
     struct iobm_error other;
 
     atomic_store(&job->doing, JOB_END);
+    watch_enter(&job->watch, WATCH_AROUND);
     if (job->comm->rank == 0)
         status = finish_rank0(job, outcome, why, err);
     status = par_agree_all(job->comm, status, NULL, err);
+    watch_enter(&job->watch, WATCH_AROUND);
     if (status != IOBM_OK)
         err->rank = -1; /* only rank 0 could fail */
     cleaned = clean_up_all(job, &other);

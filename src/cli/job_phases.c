@@ -303,6 +303,7 @@ static enum iobm_status phase_all(struct job *job, enum iobm_op_kind kind,
     enum iobm_status status = check_stopped_all(job, err);
 
     describe(job, kind, &phase);
+    watch_enter(&job->watch, WATCH_AROUND);
     atomic_store(&job->doing, JOB_WRITE + (int)kind);
     if (status == IOBM_OK)
         status = make_ready_all(job, kind, err);

@@ -76,6 +76,16 @@ static void on_stuck_around(struct job *job, int64_t ns)
     end_early(job, "failed", &err);
 }
 
+/* In a call that all ranks make the one that is stuck may be another's. */
+static const char *blame(const struct job *job, enum watch_stage stage)
+{
+    bool together = job->layout.shared &&
+                    (job->measure.backend->caps & IOBM_CAP_MPI_OPEN) &&
+                    (stage != WATCH_TRANSFER || job->options->collective);
+
+    return together ? ", in a call that waits for all ranks" : "";
+}
+
 /* The watchdog looks once the map and the paths are there. */
 static void on_stuck(void *arg, enum watch_stage stage, int64_t ns)
 {
@@ -91,10 +101,11 @@ static void on_stuck(void *arg, enum watch_stage stage, int64_t ns)
     }
     (void)iobm_fail(&err, IOBM_EIO,
                     "rank %d (%s): no progress for %.0f s: %s, %s of '%.512s' "
-                    "after %lld bytes",
+                    "after %lld bytes%s",
                     rank, host_of(job, rank), (double)ns / 1e9, doing_name(job),
                     watch_stage_name(stage), job->phase_path[phase],
-                    (long long)atomic_load(&job->watch.bytes));
+                    (long long)atomic_load(&job->watch.bytes),
+                    blame(job, stage));
     end_early(job, "failed", &err);
 }
 

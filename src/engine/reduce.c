@@ -305,12 +305,26 @@ static void to_bw_ranks(const struct sent *all, int n, struct bw_rank *ranks)
     }
 }
 
+/* max d_i, each by its rank's own clock. */
+static int64_t longest_own(const struct sent *all, int n)
+{
+    int64_t longest = 0;
+
+    for (int r = 0; r < n; r++) {
+        const struct iobm_rank_row *one = &all[r].row;
+
+        if (one->bytes > 0 && one->io_ns + one->sync_ns > longest)
+            longest = one->io_ns + one->sync_ns;
+    }
+    return longest;
+}
+
 /*
  * The sandwich test needs no model of the clocks.  When it fails, the only
  * bandwidth that stands is the one by rank 0's own clock: a lower bound.
  */
 static enum iobm_status check_clock(const struct reduce_input *in,
-                                    const struct bw_result *bw,
+                                    const struct bw_result *bw, int64_t own_ns,
                                     struct iobm_phase_row *row,
                                     struct iobm_error *err)
 {
@@ -318,7 +332,8 @@ static enum iobm_status check_clock(const struct reduce_input *in,
     int64_t bound = (int64_t)(row->clock_bound_s * 1e9);
 
     row->seconds_outer = (double)outer / 1e9;
-    if (bw->ordered && bw_sandwich(bw, outer, bound) && !row->clock_failed)
+    if (bw->ordered && bw_sandwich(bw, own_ns, outer, bound) &&
+        !row->clock_failed)
         return IOBM_OK;
     row->clock_failed = 1;
     row->bw_open_close_Bps = row->bw_cache_Bps = row->inflation_start = NAN;
@@ -387,7 +402,7 @@ static enum iobm_status reduce_rank0(const struct measure *measure,
     fill_bandwidth(&g->bw, row);
     status = fill_spread(measure, g->all, in->seed, row, err);
     if (status == IOBM_OK)
-        status = check_clock(in, &g->bw, row, err);
+        status = check_clock(in, &g->bw, longest_own(g->all, n), row, err);
     if (status == IOBM_OK)
         find_windows(g->ranks, n, &g->bw, &g->windows);
     else if (status != IOBM_EINVALID)

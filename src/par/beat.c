@@ -16,13 +16,15 @@ enum { TAG_BEAT = 3 };
 #define LOOKS 16
 
 enum iobm_status beat_init(struct beat *beat, const struct iobm_comm *comm,
-                           int64_t timeout_ns, struct iobm_error *err)
+                           int second, int64_t timeout_ns,
+                           struct iobm_error *err)
 {
     memset(beat, 0, sizeof(*beat));
     beat->comm = comm;
+    beat->second = second;
     if (timeout_ns <= 0 || comm->size < 2)
         return IOBM_OK;
-    if (comm->rank < 2) {
+    if (comm->rank == 0 || comm->rank == second) {
         beat->heard_ns = calloc((size_t)comm->size, sizeof(*beat->heard_ns));
         if (!beat->heard_ns)
             return iobm_fail(err, IOBM_ENOMEM,
@@ -56,7 +58,7 @@ void beat_begin(struct beat *beat)
 static void give_sign(struct beat *beat, int64_t now_ns)
 {
     MPI_Request request;
-    int to = beat->comm->rank == 0 ? 1 : 0;
+    int to = beat->comm->rank == 0 ? beat->second : 0;
 
     if (now_ns - beat->sent_ns < beat->every_ns)
         return;
@@ -88,7 +90,7 @@ static void take_signs(struct beat *beat, int64_t now_ns)
     }
 }
 
-/* Rank 0 watches over all others, rank 1 over rank 0. */
+/* Rank 0 watches over all others, the second one over rank 0. */
 static void find_silent(struct beat *beat, int64_t now_ns)
 {
     int first = beat->comm->rank == 0 ? 1 : 0;

@@ -245,20 +245,22 @@ static double skew_open_ppm(const struct clock_point *a,
 }
 
 /* Take in a new point of this rank's domain.  Returns the skew since the one
- * before, NaN where that says nothing. */
-static double advance(struct timeline *timeline, const struct finding *found)
+ * before, NaN where that says nothing.  No clock drifts as far as one that was
+ * set: that fails the check, too. */
+static double advance(struct timeline *timeline, struct finding *found)
 {
     double skew_ppm, open_ppm, change_ppm;
 
     timeline->previous = timeline->points ? timeline->last : found->point;
     timeline->last = found->point;
-    timeline->check_failed |= found->check_failed;
     timeline->skew_change_ppm = 0;
+    skew_ppm = clockfit_skew_ppm(&timeline->previous, &timeline->last);
+    open_ppm = skew_open_ppm(&timeline->previous, &timeline->last);
+    found->check_failed |= fabs(skew_ppm) - open_ppm > CLOCKFIT_DRIFT_PPM;
+    timeline->check_failed |= found->check_failed;
     if (timeline->points++ == 0)
         return NAN;
 
-    skew_ppm = clockfit_skew_ppm(&timeline->previous, &timeline->last);
-    open_ppm = skew_open_ppm(&timeline->previous, &timeline->last);
     if (timeline->skew_known) {
         /* Two points close together show wild skews that are all bound. */
         change_ppm = fabs(skew_ppm - timeline->last_skew_ppm) - open_ppm;

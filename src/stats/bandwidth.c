@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats/clockfit.h"
+
 #define NS_PER_S 1e9
 
 /* An interval that the clock saw as nothing counts as its tick. */
@@ -146,14 +148,16 @@ void bw_compute(const struct bw_rank *ranks, size_t n, struct bw_result *out)
                    at_least(out->slowest, out->wall);
 }
 
-bool bw_sandwich(const struct bw_result *bw, int64_t outer_ns,
+bool bw_sandwich(const struct bw_result *bw, int64_t own_ns, int64_t outer_ns,
                  int64_t max_bound_ns)
 {
     int64_t total_ns = bw->e1 - bw->s0;
     /* T is the difference of two times, each wrong by the bound at most. */
     int64_t slack = 2 * max_bound_ns;
+    int64_t drift = max_bound_ns > 0 ? clockfit_drift(own_ns) : 0;
 
     return bw->max_duration_ns <= at_least_tick(total_ns) + slack &&
+           own_ns <= at_least_tick(total_ns) + slack + drift &&
            total_ns <= outer_ns + slack;
 }
 

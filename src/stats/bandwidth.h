@@ -43,10 +43,12 @@ struct bw_result {
 void bw_compute(const struct bw_rank *ranks, size_t n, struct bw_result *out);
 
 /*
- * Sandwich test: max d_i <= T <= T_outer.  T is the difference of two times
- * that are each within the largest bound, so twice that is allowed.
+ * Sandwich test: max d_i <= T <= T_outer.  'own_ns' is max d_i by the ranks'
+ * own clocks: on the timeline it is never above T, whatever the clocks do.  T
+ * is the difference of two times that are each within the largest bound, so
+ * twice that is allowed, and 'own_ns' may drift as clocks do.
  */
-bool bw_sandwich(const struct bw_result *bw, int64_t outer_ns,
+bool bw_sandwich(const struct bw_result *bw, int64_t own_ns, int64_t outer_ns,
                  int64_t max_bound_ns);
 
 /*

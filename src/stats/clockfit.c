@@ -17,8 +17,7 @@ static int64_t distance(int64_t a, int64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* How far two clocks can part in 'ns', rounded up. */
-static int64_t drift_ns(int64_t ns)
+int64_t clockfit_drift(int64_t ns)
 {
     return ns / (1000000 / CLOCKFIT_DRIFT_PPM) +
            (ns % (1000000 / CLOCKFIT_DRIFT_PPM) != 0);
@@ -35,7 +34,7 @@ static struct interval widened(const struct clock_sample *sample,
 {
     int64_t to_sent = distance(local_ns, sample->sent_ns);
     int64_t to_received = distance(local_ns, sample->received_ns);
-    int64_t by = drift_ns(to_sent > to_received ? to_sent : to_received);
+    int64_t by = clockfit_drift(to_sent > to_received ? to_sent : to_received);
 
     return (struct interval){
         sample->root_ns - sample->received_ns - by,
@@ -115,8 +114,8 @@ struct clock_point clockfit_chain(const struct clock_point *near,
     return (struct clock_point){
         .local_ns = near->local_ns,
         .offset_ns = near->offset_ns + far->offset_ns,
-        .bound_ns =
-            near->bound_ns + far->bound_ns + (same_clock ? 0 : drift_ns(apart)),
+        .bound_ns = near->bound_ns + far->bound_ns +
+                    (same_clock ? 0 : clockfit_drift(apart)),
         .rtt_min_ns = near->rtt_min_ns + far->rtt_min_ns,
         .anomaly = near->anomaly || far->anomaly,
     };
@@ -143,9 +142,9 @@ static int64_t from_one_point(const struct clock_point *point, int64_t local_ns,
 {
     bool exact = point->offset_ns == 0 && point->bound_ns == 0;
 
-    *bound_ns =
-        exact ? 0
-              : point->bound_ns + drift_ns(distance(local_ns, point->local_ns));
+    *bound_ns = exact ? 0
+                      : point->bound_ns +
+                            clockfit_drift(distance(local_ns, point->local_ns));
     return local_ns + point->offset_ns;
 }
 

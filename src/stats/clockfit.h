@@ -20,6 +20,9 @@
  * between two points means that one of them was set. */
 #define CLOCKFIT_DRIFT_PPM 200
 
+/* How far two clocks can part in 'ns' >= 0, rounded up. */
+int64_t clockfit_drift(int64_t ns);
+
 struct clock_sample {
     int64_t sent_ns;     /* A, local: before the request left */
     int64_t root_ns;     /* G, root: when it replied */

@@ -5,7 +5,7 @@
 # bandwidth by more than the printed bound.
 . "$IOBM_SRC/tests/lib/tap.sh"
 need mpirun
-plan 20
+plan 22
 
 # go CLOCKS: "status seconds outer longest bound failed domains skew" of the
 # slower of two phases.  The null back end takes the same time everywhere.
@@ -13,7 +13,7 @@ go() {
     run timeout -s KILL 100 mpirun --oversubscribe -np 4 \
         -x IOBM_FAKE_CLOCK="$1" "$IOBM_TEST" -n 400M -b 4K -f t -w -r \
         -o none --json "${@:2}"
-    [ "$status" = 0 ] || diag "$err"
+    [ "$status" = 0 ] || diag "$err" >&2
     printf '%s' "$out" | /usr/bin/python3 -c '
 import json, sys
 for p in json.load(sys.stdin)["phases"]:
@@ -41,6 +41,12 @@ check() { # NAME DOMAINS
 check "one is 10 s ahead and drifts" 2 < <(go 3:10000000000:50)
 check "four clocks, seconds apart" 4 < <(go \
     0:0:0,1:10000000000:50,2:-1000000000:-50,3:500000000:25 | head -n 1)
+
+# No clock drifts that far: it was set.  The points agree with themselves.
+go 1:0:1000 >rows
+is "$(awk '{print $1, $6}' rows | sort -u)" "invalid 1" \
+    "a clock that gains 1000 ppm is not believed"
+is "$status" 4 "and the exit status says so"
 
 # The wall clock, set back 5 s in the first phase, is no measure of anything.
 export IOBM_FAKE_STEP=-5@300000000

@@ -5,7 +5,7 @@
 # space, its ranks or its launcher; and what its surroundings may lack.
 . "$IOBM_SRC/tests/lib/tap.sh"
 need mpirun mkfifo
-plan 71
+plan 73
 
 # begin RANKS ARGS...: in the background; $job is mpirun.
 begin() {
@@ -162,3 +162,32 @@ for victim in 1 0; do
     rm -f z.h5*
 done
 is "$(pgrep -P $job)" "" "no frozen rank stays"
+
+# ---- all of rank 0's node: one of another node has to notice
+cat >as_host <<'END'
+#!/bin/bash
+# Ranks 0 and 1 are on one host, 2 and 3 on the next.
+export host=n$((OMPI_COMM_WORLD_RANK / 2))
+exec unshare --uts bash -c 'hostname "$host" && exec "$@"' as_host "$@"
+END
+chmod +x as_host
+if unshare --uts true 2>/dev/null; then
+    mpirun --oversubscribe -np 4 ./as_host "$IOBM" -n 100G -b 1B \
+        --api null -f z -w -o z.h5 --watchdog 2 >out 2>err </dev/null &
+    job=$!
+    at_exit kill -KILL $job
+    for ((i = 0; i < 300; i++)); do
+        [ -n "$(compgen -G 'z.h5.*.part')" ] && break
+        sleep 0.1
+    done
+    for pid in $(pgrep -P $job -f 'api null' | sort -n | head -n 2); do
+        at_exit kill -KILL "$pid"
+        kill -STOP "$pid"
+    done
+    finish
+    num "$status != 0 && $took < 25" "the first host frozen: ends in $took s"
+    like "$said" "^iobm: rank 0 \(n0\): no sign of life for [4-9] s" \
+        "the first host frozen: named"
+else
+    skip 2 "no UTS namespaces here"
+fi

@@ -198,27 +198,34 @@ static void the_sandwich(void **state)
 {
     const struct bw_rank ranks[] = {rank_of(0, 10 * S, 1)};
     static const struct {
-        int64_t outer_ns, bound_ns;
+        int64_t own_ns, outer_ns, bound_ns;
         bool holds;
     } cases[] = {
-        {11 * S, 0, true},
-        {10 * S, 0, true},
-        {10 * S - 1, 0, false},
-        {10 * S - 2000, 1000, true},
-        {10 * S - 2001, 1000, false},
+        {10 * S, 11 * S, 0, true},
+        {10 * S, 10 * S, 0, true},
+        {10 * S, 10 * S - 1, 0, false},
+        {10 * S, 10 * S - 2000, 1000, true},
+        {10 * S, 10 * S - 2001, 1000, false},
+        /* By its own clock the rank worked longer than the phase took: on
+         * one clock never, else by 200 ppm at most. */
+        {10 * S + 1, 11 * S, 0, false},
+        {10 * S + 2 * MS, 11 * S, 1000, true},
+        {10 * S + 3 * MS, 11 * S, 1000, false},
+        {15 * S, 11 * S, 1000, false},
     };
     struct bw_result bw;
 
     (void)state;
     bw_compute(ranks, 1, &bw);
     for (size_t i = 0; i < COUNT(cases); i++)
-        assert_int_equal(bw_sandwich(&bw, cases[i].outer_ns, cases[i].bound_ns),
+        assert_int_equal(bw_sandwich(&bw, cases[i].own_ns, cases[i].outer_ns,
+                                     cases[i].bound_ns),
                          cases[i].holds);
     /* A rank that worked longer than the phase took. */
     bw.max_duration_ns = 10 * S + 2001;
-    assert_false(bw_sandwich(&bw, 20 * S, 1000));
+    assert_false(bw_sandwich(&bw, 0, 20 * S, 1000));
     bw.max_duration_ns = 10 * S + 2000;
-    assert_true(bw_sandwich(&bw, 20 * S, 1000));
+    assert_true(bw_sandwich(&bw, 0, 20 * S, 1000));
 }
 
 static size_t random_ranks(uint64_t i, struct bw_rank *ranks, size_t room)
@@ -256,7 +263,7 @@ static void the_order_of_the_rates(void **state)
             assert_true(bw.wall_high * e >= bw.wall);
         assert_near(bw.inflation_ranks * bw.inflation_start / bw.inflation, 1,
                     1e-9);
-        assert_true(bw_sandwich(&bw, bw.e1 - bw.s0, 0));
+        assert_true(bw_sandwich(&bw, 0, bw.e1 - bw.s0, 0));
     }
 }
 
