@@ -33,6 +33,8 @@ enum iobm_backend_caps {
     IOBM_CAP_DEVICE = 1 << 6,      /* can use a block device */
     IOBM_CAP_MPI_OPEN = 1 << 7,    /* open and close of a shared file are
                                       collective even for independent I/O */
+    IOBM_CAP_MAPPED = 1 << 8,      /* what it has written is dirty in the page
+                                      tables, where the cache does not see it */
 };
 
 struct iobm_comm;

@@ -68,6 +68,9 @@ struct iobm_phase_row {
     double bw_wall_low_Bps, bw_wall_high_Bps;
     double bw_steady_Bps, bw_steady_edge_pct, bw_q90_Bps;
     double bw_open_close_Bps, bw_cache_Bps;
+    double bw_stone_10s_Bps, bw_stone_30s_Bps, bw_stone_60s_Bps;
+    double bw_stone_300s_Bps;
+    double dirty_pct; /* not yet on the storage when the sync began */
     double inflation_ranks, inflation_start; /* F_imb, F_skew */
     double loss_ramp_pct, loss_tail_pct;
 

@@ -322,7 +322,7 @@ const struct iobm_backend iobm_backend_mmap = {
     .summary = "memcpy into and out of a shared mapping, msync and fsync",
     .abi = IOBM_BACKEND_ABI,
     .caps = IOBM_CAP_SHARED_FILE | IOBM_CAP_PERSISTENT | IOBM_CAP_SPAN |
-            IOBM_CAP_DEVICE,
+            IOBM_CAP_DEVICE | IOBM_CAP_MAPPED,
     .file_size = sizeof(struct mmap_file),
     .open = mmap_open,
     .close = mmap_close,

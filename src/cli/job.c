@@ -416,7 +416,7 @@ static enum iobm_status begin_engine_all(struct job *job,
     if (status != IOBM_OK)
         return status;
     if (timeout_ns > 0)
-        timeout_ns += turn_ns < timeout_ns ? turn_ns : timeout_ns;
+        timeout_ns += turn_ns < timeout_ns / 2 ? turn_ns : timeout_ns / 2;
     watch_enter(&job->watch, WATCH_AROUND);
     watch_attach(&job->watch, &job->stop, timeout_ns);
     /* A node that is gone takes all of its ranks along. */

@@ -40,6 +40,7 @@ struct job {
     int64_t moved_files;
     struct save save;            /* rank 0 */
     bool written;                /* 'manifest' is on disk */
+    bool taken_over;             /* the files are another run's by now */
     bool recording;              /* rank 0 has begun its record */
     struct iobm_error unprinted; /* rank 0: why a phase was not shown */
     /* The second thread reads these and, once a phase has begun, what does

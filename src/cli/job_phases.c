@@ -318,6 +318,7 @@ static enum iobm_status phase_all(struct job *job, enum iobm_op_kind kind,
         if (marked != IOBM_OK) {
             *err = other;
             status = marked;
+            job->taken_over = marked == IOBM_EINVALID;
         }
     }
     return status;
@@ -363,7 +364,8 @@ enum iobm_status job_phases_all(struct job *job, struct iobm_error *err)
                 *err = one;
                 outcome = status;
             }
-            if (status != IOBM_OK && status != IOBM_EINVALID)
+            if (status != IOBM_OK &&
+                (status != IOBM_EINVALID || job->taken_over))
                 return status;
         }
     }

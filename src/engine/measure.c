@@ -175,6 +175,10 @@ static void fill_input(const struct measure *measure,
         .sync_each = each,
         .sync_end = write && phase->sync == MEASURE_SYNC_END,
         .sync_always = group,
+        .ask_dirty =
+            write && !phase->device && !phase->layout->strided &&
+            (measure->backend->caps &
+             (IOBM_CAP_PERSISTENT | IOBM_CAP_MAPPED)) == IOBM_CAP_PERSISTENT,
         .data = write ? &work->data : NULL,
         .buffer = work->buffer,
         .stop = measure->stop,

@@ -8,7 +8,10 @@
 
 #include "engine/phase.h"
 
+#include <math.h>
+
 #include "base/clock.h"
+#include "engine/dirty.h"
 
 static void fail(struct phase_output *out, enum iobm_status status,
                  const struct iobm_error *err)
@@ -149,7 +152,7 @@ void phase_run(const struct phase_input *in, struct phase_output *out)
     struct iobm_error err;
     enum iobm_status status;
 
-    *out = (struct phase_output){.status = IOBM_OK};
+    *out = (struct phase_output){.status = IOBM_OK, .dirty_share = NAN};
     watch_enter(in->watch, WATCH_OPEN);
     out->open_start_ns = clock_now_ns();
     status = in->backend->open(in->state, &in->how, in->file, &err);
@@ -166,9 +169,13 @@ void phase_run(const struct phase_input *in, struct phase_output *out)
     watch_enter(in->watch, WATCH_TRANSFER);
     transfer(in, out);
     out->io_end_ns = clock_now_ns();
+    if (in->ask_dirty && out->status == IOBM_OK)
+        out->dirty_share =
+            dirty_share(in->how.path, in->how.first_byte, in->how.part_bytes);
     sync_file(in, out);
     out->sync_end_ns = clock_now_ns();
     out->latency_sum_ns += out->sync_end_ns - out->io_end_ns;
+    beat_poll(&in->stop->beat); /* sync and close may each take long */
     close_file(in, out);
     out->close_end_ns = clock_now_ns();
     watch_enter(in->watch, WATCH_IDLE);

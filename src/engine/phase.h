@@ -33,6 +33,7 @@ struct phase_input {
     bool sync_each;   /* after every operation */
     bool sync_end;    /* once, before close */
     bool sync_always; /* sync is collective: also after a failure */
+    bool ask_dirty;   /* after the last transfer: the dirty share */
 
     struct data *data; /* write: where the bytes come from */
     void *buffer;      /* read: where they go */
@@ -53,6 +54,7 @@ struct phase_output {
     int64_t latency_sum_ns; /* operations and syncs */
     int64_t latency_max_ns; /* of one operation */
     int64_t prepare_ns;     /* between operations: our own cost */
+    double dirty_share;     /* before the sync; NaN: not known */
     enum iobm_status status;
     struct iobm_error err;
 };

@@ -15,10 +15,13 @@
 
 #include "stats/spread.h"
 
+#define NS_PER_S INT64_C(1000000000)
+
 /* What one rank sends to rank 0: its row, and times that the row has not. */
 struct sent {
     struct iobm_rank_row row;
     int64_t open_ns, io_end_ns, close_ns; /* global */
+    double dirty_share;
 };
 
 static void fill_sent(const struct measure *measure,
@@ -52,6 +55,7 @@ static void fill_sent(const struct measure *measure,
         row->end_ns > row->start_ns
             ? (double)row->bytes * 1e9 / (double)(row->end_ns - row->start_ns)
             : NAN;
+    sent->dirty_share = out->dirty_share;
     sent->open_ns = timeline_global(line, out->open_start_ns, &spare);
     sent->io_end_ns = timeline_global(line, out->io_end_ns, &spare);
     sent->close_ns = timeline_global(line, out->close_end_ns, &spare);
@@ -63,6 +67,9 @@ static void clear_rates(struct iobm_phase_row *row)
     row->bw_wall_low_Bps = row->bw_wall_high_Bps = NAN;
     row->bw_steady_Bps = row->bw_steady_edge_pct = row->bw_q90_Bps = NAN;
     row->bw_open_close_Bps = row->bw_cache_Bps = NAN;
+    row->bw_stone_10s_Bps = row->bw_stone_30s_Bps = NAN;
+    row->bw_stone_60s_Bps = row->bw_stone_300s_Bps = NAN;
+    row->dirty_pct = NAN;
     row->inflation_ranks = row->inflation_start = NAN;
     row->loss_ramp_pct = row->loss_tail_pct = NAN;
     row->imbalance = row->rate_cov = row->rate_jain = NAN;
@@ -99,6 +106,7 @@ static void sum_up(const struct measure *measure, const struct sent *all,
                    struct iobm_phase_row *row)
 {
     int64_t latency = 0, prepare = 0, duration = 0;
+    double dirty = 0;
     int64_t latest_bound = 0, most = 0;
 
     for (int r = 0; r < measure->comm->size; r++) {
@@ -119,9 +127,11 @@ static void sum_up(const struct measure *measure, const struct sent *all,
         if (one->bytes == 0)
             continue;
         latency += one->latency_sum_ns;
+        dirty += all[r].dirty_share * (double)one->bytes;
         prepare += one->prepare_ns;
         duration += one->end_ns - one->start_ns;
     }
+    row->dirty_pct = row->bytes > 0 ? 100.0 * dirty / (double)row->bytes : NAN;
     row->latency_max_s = (double)most / 1e9;
     row->clock_bound_s = (double)latest_bound / 1e9;
     row->duty_pct =
@@ -215,13 +225,17 @@ static enum iobm_status fill_spread(const struct measure *measure,
 struct windows {
     int64_t steady_from, steady_to;
     int64_t q90_from, q90_to;
-    int64_t s1, e0;
+    int64_t s0, s1, e0, e1;
 };
+
+/* bw_stone(D) for these, where the phase lasted as long. */
+#define STONES 4
+static const int64_t stones_s[STONES] = {10, 30, 60, 300};
 
 static void find_windows(const struct bw_rank *ranks, int n,
                          const struct bw_result *bw, struct windows *w)
 {
-    *w = (struct windows){-1, -1, -1, -1, bw->s1, bw->e0};
+    *w = (struct windows){-1, -1, -1, -1, bw->s0, bw->s1, bw->e0, bw->e1};
     if (!bw_window(ranks, (size_t)n, 1.0, &w->steady_from, &w->steady_to))
         w->steady_from = w->steady_to = -1;
     if (!bw_window(ranks, (size_t)n, 0.9, &w->q90_from, &w->q90_to))
@@ -247,13 +261,26 @@ static double bytes_at(const struct reduce_input *in, const struct sent *mine,
     return marks_bytes_at(in->marks, out->start_ns + ahead);
 }
 
+/* Rank 0: the virtual stonewalls, from all ranks' bytes at each. */
+static void fill_stones(const struct windows *w, const double *bytes,
+                        struct iobm_phase_row *row)
+{
+    double *const rates[STONES] = {
+        &row->bw_stone_10s_Bps, &row->bw_stone_30s_Bps, &row->bw_stone_60s_Bps,
+        &row->bw_stone_300s_Bps};
+
+    for (int i = 0; i < STONES; i++)
+        if (w->e1 - w->s0 >= stones_s[i] * NS_PER_S)
+            *rates[i] = bytes[i] / (double)stones_s[i];
+}
+
 /* All ranks: what the windows hold, summed; rank 0 turns it into rates. */
 static enum iobm_status fill_windows_all(
     const struct measure *measure, const struct reduce_input *in,
     const struct sent *mine, struct windows *w, const struct bw_result *bw,
     struct iobm_phase_row *row, struct iobm_error *err)
 {
-    double sums[5] = {0};
+    double sums[5 + STONES] = {0};
     double seconds, ramp, tail;
     enum iobm_status status =
         par_bcast_all(measure->comm, w, sizeof(*w), 0, err);
@@ -268,8 +295,10 @@ static enum iobm_status fill_windows_all(
         sums[2] = bytes_at(in, mine, w->s1);
         sums[3] = bytes_at(in, mine, w->e0);
         sums[4] = 1;
+        for (int i = 0; i < STONES; i++)
+            sums[5 + i] = bytes_at(in, mine, w->s0 + stones_s[i] * NS_PER_S);
     }
-    status = par_sum_all(measure->comm, sums, 5, err);
+    status = par_sum_all(measure->comm, sums, 5 + STONES, err);
     if (status != IOBM_OK || measure->comm->rank != 0)
         return status;
     if (w->steady_to > w->steady_from) {
@@ -283,6 +312,7 @@ static enum iobm_status fill_windows_all(
         row->loss_ramp_pct = 100.0 * ramp;
         row->loss_tail_pct = 100.0 * tail;
     }
+    fill_stones(w, sums + 5, row);
     if (w->q90_to > w->q90_from)
         row->bw_q90_Bps = sums[1] / ((double)(w->q90_to - w->q90_from) / 1e9);
     return IOBM_OK;
@@ -428,7 +458,7 @@ enum iobm_status reduce_phase_all(const struct measure *measure,
                                   struct iobm_rank_row *ranks,
                                   struct iobm_error *err)
 {
-    struct gathered g = {.windows = {-1, -1, -1, -1, -1, -1}};
+    struct gathered g = {.windows = {-1, -1, -1, -1, -1, -1, -1, -1}};
     struct iobm_error own = {.rank = -1}, other;
     bool root = measure->comm->rank == 0;
     enum iobm_status status = gather_all(measure, in, &g, err);

@@ -270,6 +270,8 @@ static void brief(const struct iobm_phase_row *p, struct str *out)
 static void durability(const struct iobm_phase_row *p,
                        const struct rate_unit *unit, struct str *out)
 {
+    char text[NUMBER_ROOM];
+
     if (is(p->api, "null"))
         str_add(out, "  null moves nothing: this is the speed of iobm alone\n");
     if (!is_write(p) || is(p->api, "null"))
@@ -285,6 +287,11 @@ static void durability(const struct iobm_phase_row *p,
         rate_line(p->direct ? "  before the sync" : "  into the cache",
                   p->bw_cache_Bps, unit, false,
                   p->direct ? "transfers alone" : "before the sync", out);
+    if (isfinite(p->dirty_pct) && !p->direct &&
+        (is(p->sync, "end") || is(p->sync, "none")))
+        str_addf(out, "    %s %% of it was in memory alone %s\n",
+                 line_percent(text, p->dirty_pct),
+                 is(p->sync, "end") ? "when the sync began" : "at the end");
 }
 
 static bool differs(double a, double b, double share)

@@ -5,7 +5,7 @@
 # files, figures that add up, and a result file that says the same.
 . "$IOBM_SRC/tests/lib/tap.sh"
 need mpirun h5dump
-plan 56
+plan 62
 
 # json EXPRESSION: of the document in $out, by Python ("d").
 json() {
@@ -75,3 +75,26 @@ like "$err" 'iobm: .*4' "and says why"
 run mpi 2 "$IOBM" -n 1M -f c -w --clean -o none
 is "$status" 0 "--clean" || diag "$err"
 is "$(ls c* 2>/dev/null)" "" "leaves nothing"
+
+# A file whose whole name is one letter.
+run mpi 2 "$IOBM" -n 2M -f f -s -w -r --api mpiio -o none --clean
+is "$status" 0 "a one-letter name through MPI-IO" || diag "$err"
+
+# How much had not been written back: all of it, nothing with O_DIRECT.
+run mpi 2 "$IOBM" -n 4M -f y -w -z -o none --json
+like "$(json 'p[0]["dirty_pct"]')" '^(100(\.0)?|[6-9][0-9](\.[0-9]+)?|None)$' \
+    "the dirty share at the end of a write without a sync"
+run mpi 2 "$IOBM" -n 4M -f y -w --sync every -o none --json
+like "$(json 'p[0]["dirty_pct"]')" '^(0|0\.0|None)$' \
+    "nothing is dirty when every transfer was synced"
+
+# The virtual stonewall: a run of a little more than 10 s, by its own speed.
+run mpi 2 "$IOBM" -n 4G -b 4K -f y -w --api null -o none --json
+like "$(json 'p[0]["bw_stone_10s_Bps"]')" '^None$' "no stonewall beyond the end"
+run mpi 2 "$IOBM" -n "$(json 'int(p[0]["bw_wall_Bps"] * 15)')B" -b 4K -f y \
+    -w --api null -o none --json
+is "$(json 'p[0]["seconds"] < 10 or
+    0.6 < p[0]["bw_stone_10s_Bps"] / p[0]["bw_wall_Bps"] < 1.6')" True \
+    "the first ten seconds are about as fast as the whole"
+is "$(json 'p[0]["bw_stone_300s_Bps"] is None or p[0]["seconds"] >= 300')" \
+    True "and there is none for five minutes"

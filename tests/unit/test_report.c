@@ -95,6 +95,11 @@ static void fill_phase(struct phase *p)
         .bw_q90_Bps = NAN,
         .bw_open_close_Bps = bw.open_close,
         .bw_cache_Bps = bw.cache,
+        .bw_stone_10s_Bps = NAN,
+        .bw_stone_30s_Bps = NAN,
+        .bw_stone_60s_Bps = NAN,
+        .bw_stone_300s_Bps = NAN,
+        .dirty_pct = NAN,
         .inflation_ranks = bw.inflation_ranks,
         .inflation_start = bw.inflation_start,
         .loss_ramp_pct = NAN,
@@ -352,13 +357,20 @@ static void slow_open(struct phase *p)
     p->row.bw_open_close_Bps = 400.0 * MiB;
 }
 
+static void half_dirty(struct phase *p)
+{
+    p->row.dirty_pct = 50;
+}
+
 static void no_sync(struct phase *p)
 {
     SET(p->row.sync, "none");
+    p->row.dirty_pct = 87.4;
 }
 
 static void sync_every(struct phase *p)
 {
+    p->row.dirty_pct = 1;
     SET(p->row.sync, "every");
 }
 
@@ -494,6 +506,10 @@ static const struct {
      NULL},
     {no_sync, false, "  nothing was synced: the data may still be in memory\n",
      "into the cache"},
+    {no_sync, false, "    87 % of it was in memory alone at the end\n", NULL},
+    {sync_every, false, "  every transfer was synced", "memory alone"},
+    {half_dirty, false,
+     "    50 % of it was in memory alone when the sync began\n", NULL},
     {sync_every, false, "  every transfer was synced", "into the cache"},
     {dsync, false, "(O_DSYNC)", "into the cache"},
     {direct, false, "  posix O_DIRECT  ", "into the cache"},
