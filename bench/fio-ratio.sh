@@ -21,7 +21,8 @@ trap 'rm -rf "$work"' EXIT
 
 # Both print bytes per second, from the first start to the last end.
 run_iobm() {
-    mpirun --oversubscribe -np "$ranks" "$iobm" -n "${size}M" \
+    # fio does not bind its jobs to cores.
+    mpirun --oversubscribe --bind-to none -np "$ranks" "$iobm" -n "${size}M" \
         -b "${transfer}M" -f "$1/iobm-ratio" -w --clean -o none --csv \
         >"$work/csv" && awk -F, '
         NR == 1 { for (i = 1; i <= NF; i++) if ($i == "bw_wall_Bps") at = i }
@@ -35,7 +36,9 @@ run_fio() {
     # A job section per rank: with --numjobs alone all write one file.
     for ((i = 0; i < ranks; i++)); do jobs+=("--name=w$i"); done
     mkdir "$1/fio-ratio"
-    fio --directory="$1/fio-ratio" --ioengine=psync --rw=write \
+    # By mpirun, too: a virtual machine gives memory that is free back to its
+    # host, and whoever comes a second later has to wait for it.
+    mpirun --oversubscribe --bind-to none -np 1 fio --directory="$1/fio-ratio" --ioengine=psync --rw=write \
         --bs="${transfer}m" --size="$((size / ranks))m" \
         --end_fsync=1 --fallocate=none --create_on_open=1 \
         --scramble_buffers=0 --group_reporting --output-format=terse \
@@ -62,16 +65,20 @@ bad=0
 for folder in "$@"; do
     : >"$work/ratios"
     echo "$folder ($(df --output=fstype "$folder" | tail -n 1))"
+    # Uncounted, once each: a virtual machine first has to get its memory.
+    run_fio "$folder" >/dev/null
+    run_iobm "$folder" >/dev/null
     printf '  round  iobm MiB/s   fio MiB/s  iobm/fio\n'
     for ((round = 1; round <= rounds; round++)); do
-        # Whoever goes first changes from round to round.
-        sync
-        if ((round % 2)); then
-            a=$(run_iobm "$folder"); sync; b=$(run_fio "$folder")
-        else
-            b=$(run_fio "$folder"); sync; a=$(run_iobm "$folder")
-        fi
-        awk -v r="$round" -v a="$a" -v b="$b" -v f="$work/ratios" 'BEGIN {
+        # iobm, fio, fio, iobm: a disk that is slower for who writes again
+        # over what it has just freed is so for both.
+        sync; a1=$(run_iobm "$folder")
+        sync; b1=$(run_fio "$folder")
+        sync; b2=$(run_fio "$folder")
+        sync; a2=$(run_iobm "$folder")
+        awk -v r="$round" -v a1="$a1" -v a2="$a2" -v b1="$b1" -v b2="$b2" \
+            -v f="$work/ratios" 'BEGIN {
+            a = 2 / (1 / a1 + 1 / a2); b = 2 / (1 / b1 + 1 / b2)
             printf "  %5d  %10.1f  %10.1f  %8.3f\n", r, a / 2^20, b / 2^20, a / b
             print a / b >>f }'
     done

@@ -11,11 +11,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <zlib.h>
 
 #include "base/rng.h"
 
 #define WORDS_PER_BLOCK (DATA_BLOCK_BYTES / 8)
+#define HUGE_BYTES      ((size_t)2 << 20)
 #define MEASURE_BYTES   (INT64_C(4) << 20)
 
 /* More than any memory, and far from where sums overflow. */
@@ -24,12 +26,16 @@
 /* Pool and stamps come from the same seed: keep their counters apart. */
 #define STAMP_STREAM UINT64_C(0x5354414d50)
 
-static void *pages(size_t bytes)
+void *data_pages(size_t bytes)
 {
+    size_t alignment = bytes < HUGE_BYTES ? DATA_BLOCK_BYTES : HUGE_BYTES;
     void *memory;
 
-    return posix_memalign(&memory, DATA_BLOCK_BYTES, bytes) == 0 ? memory
-                                                                 : NULL;
+    if (posix_memalign(&memory, alignment, bytes) != 0)
+        return NULL;
+    if (bytes >= HUGE_BYTES) /* advice: small pages do as well */
+        (void)madvise(memory, bytes - bytes % HUGE_BYTES, MADV_HUGEPAGE);
+    return memory;
 }
 
 /* All of the pool, then again and again what lies a pool further down. */
@@ -72,8 +78,8 @@ enum iobm_status data_init(struct data *data, uint64_t seed, int file,
     if (most <= TRANSFER_MAX_BYTES) {
         data->pool_bytes = (size_t)(blocks * DATA_BLOCK_BYTES);
         data->scratch_bytes = (size_t)(window * DATA_BLOCK_BYTES);
-        data->pool = pages(data->pool_bytes);
-        data->scratch = pages(data->scratch_bytes);
+        data->pool = data_pages(data->pool_bytes);
+        data->scratch = data_pages(data->scratch_bytes);
         data->made = small ? calloc((size_t)blocks, 1) : NULL;
     }
     if (!data->pool || !data->scratch || (small && !data->made)) {

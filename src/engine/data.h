@@ -36,6 +36,11 @@ struct data {
     unsigned char *made; /* per block of 'pool'; NULL: all are */
 };
 
+/* Memory for transfers, page aligned, to be freed; NULL when there is none.
+ * In huge pages where the system has them: a stamp every 4 KiB, and the copy
+ * that a call makes, would else wait for the address of each page. */
+void *data_pages(size_t bytes);
+
 /*
  * Set up for operations of up to 'transfer_bytes' on a part of 'part_bytes'
  * of file number 'file'.  The whole pool is filled, but for a part smaller

@@ -64,12 +64,11 @@ static enum iobm_status make_buffer(struct work *work, int64_t bytes,
 {
     size_t room = ((size_t)bytes / DATA_BLOCK_BYTES + 2) * DATA_BLOCK_BYTES;
 
-    if (posix_memalign(&work->buffer, DATA_BLOCK_BYTES, room) != 0) {
-        work->buffer = NULL;
+    work->buffer = data_pages(room);
+    if (!work->buffer)
         return iobm_fail(err, IOBM_ENOMEM,
                          "cannot allocate a transfer buffer of %zu bytes",
                          room);
-    }
     memset(work->buffer, 0x5a, room); /* fault the pages in, untimed */
     return IOBM_OK;
 }
