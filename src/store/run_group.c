@@ -85,7 +85,7 @@ enum iobm_status run_names(hid_t file, struct run_name **names, size_t *count,
             all[i].number = strtoll(all[i].text, NULL, 10);
     }
     h5_release(runs);
-    if (status) {
+    if (!all || status != IOBM_OK) {
         free(all);
         return status;
     }
