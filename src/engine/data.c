@@ -26,15 +26,24 @@
 /* Pool and stamps come from the same seed: keep their counters apart. */
 #define STAMP_STREAM UINT64_C(0x5354414d50)
 
-void *data_pages(size_t bytes)
+static void *small_pages(size_t bytes)
 {
-    size_t alignment = bytes < HUGE_BYTES ? DATA_BLOCK_BYTES : HUGE_BYTES;
     void *memory;
 
-    if (posix_memalign(&memory, alignment, bytes) != 0)
+    return posix_memalign(&memory, DATA_BLOCK_BYTES, bytes) == 0 ? memory
+                                                                 : NULL;
+}
+
+void *data_pages(size_t bytes)
+{
+    void *memory;
+
+    if (bytes < HUGE_BYTES)
+        return small_pages(bytes);
+    if (posix_memalign(&memory, HUGE_BYTES, bytes) != 0)
         return NULL;
-    if (bytes >= HUGE_BYTES) /* advice: small pages do as well */
-        (void)madvise(memory, bytes - bytes % HUGE_BYTES, MADV_HUGEPAGE);
+    /* Advice: small pages do as well. */
+    (void)madvise(memory, bytes - bytes % HUGE_BYTES, MADV_HUGEPAGE);
     return memory;
 }
 
@@ -78,7 +87,9 @@ enum iobm_status data_init(struct data *data, uint64_t seed, int file,
     if (most <= TRANSFER_MAX_BYTES) {
         data->pool_bytes = (size_t)(blocks * DATA_BLOCK_BYTES);
         data->scratch_bytes = (size_t)(window * DATA_BLOCK_BYTES);
-        data->pool = data_pages(data->pool_bytes);
+        /* Of a small part's pool most is never touched. */
+        data->pool = small ? small_pages(data->pool_bytes)
+                           : data_pages(data->pool_bytes);
         data->scratch = data_pages(data->scratch_bytes);
         data->made = small ? calloc((size_t)blocks, 1) : NULL;
     }
