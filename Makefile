@@ -87,12 +87,11 @@ $(filter obj/cli/%,$(OBJ)): | iobm-config.h
 tests = $(patsubst $S/%.c,%,$(wildcard $S/tests/$1.c))
 UNIT := $(call tests,unit/test_*) $(call tests,contract/test_*)
 DRIVERS := $(call tests,ranks/*_driver) $(call tests,bin/*)
-FUSE_BIN := $(filter tests/bin/%fs,$(DRIVERS))
-FAKE_CLOCK := tests/ranks/par_driver tests/ranks/measure_driver
+TRUTHFS := $(if $(filter yes,$(HAVE_FUSE)),tests/truthfs/truthfs)
+TRUTHFS_OBJ := $(patsubst %,obj/%.o,$(call tests,truthfs/*))
+FAKE_CLOCK := tests/ranks/par_driver tests/ranks/measure_driver \
+              tests/ranks/verify_driver
 INJECT := $(patsubst %,%.so,$(call tests,inject/*))
-ifneq ($(HAVE_FUSE),yes)
-DRIVERS := $(filter-out $(FUSE_BIN),$(DRIVERS))
-endif
 TEST_OBJ := $(patsubst %,obj/%.o,$(UNIT) $(DRIVERS) $(INJECT:.so=) \
             $(call tests,fake/*) $(call tests,fault/*))
 .SECONDARY: $(TEST_OBJ)
@@ -103,10 +102,9 @@ obj/tests/%.o: $S/tests/%.c config.mk
 	$(COMPILE) -I$S/tests $(TEST_CFLAGS) -c -o $@ $<
 obj/tests/unit/%.o obj/tests/contract/%.o: TEST_CFLAGS = $(CMOCKA_CFLAGS)
 obj/tests/inject/%.o: TEST_CFLAGS = -fPIC
-$(FUSE_BIN:%=obj/%.o): TEST_CFLAGS = $(FUSE_CFLAGS)
+obj/tests/truthfs/%.o: TEST_CFLAGS = $(FUSE_CFLAGS)
 
 $(UNIT): TEST_LIBS = $(CMOCKA_LIBS)
-$(FUSE_BIN): TEST_LIBS = $(FUSE_LIBS)
 $(UNIT) $(filter-out $(FAKE_CLOCK),$(DRIVERS)): %: obj/%.o obj/libiobm.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -115,6 +113,10 @@ $(FAKE_CLOCK): %: obj/%.o obj/libiobm-test.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(LINK) -o $@ $^ $(ALL_LIBS)
+$(TRUTHFS): $(TRUTHFS_OBJ)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(LINK) -o $@ $^ $(FUSE_LIBS)
 $(INJECT): %.so: obj/%.o
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
@@ -156,7 +158,7 @@ run = @$(if $(call pick,$2),$(TEST_ENV) $(PROVE) --exec $S/tests/run $1 \
       $(PROVE_FLAGS) $(call pick,$2),echo "no $3 tests match '$(T)'")
 
 .PHONY: check unit ranks shell testprogs cmocka
-testprogs: iobm $(IOBM_TEST) $(DRIVERS) $(INJECT)
+testprogs: iobm $(IOBM_TEST) $(DRIVERS) $(INJECT) $(TRUTHFS)
 cmocka:
 	@test "$(HAVE_CMOCKA)" = yes || { echo "the unit tests need cmocka:" \
 	"install libcmocka-dev or libcmocka-devel, then run configure" \
@@ -171,7 +173,7 @@ shell: testprogs
 	$(call run,--timer,$(SHELL_T),shell)
 
 # ---- other builds and tools
-.PHONY: asan valgrind lint format format-check soak
+.PHONY: asan valgrind lint format format-check soak truth
 ASAN = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
        -fno-omit-frame-pointer
 asan:
@@ -187,6 +189,10 @@ valgrind: export IOBM_WRAP = valgrind -q --error-exitcode=99 \
 soak: testprogs
 	for i in $$(seq $(or $(ROUNDS),20)); do echo "round $$i"; \
 	$(MAKE) -s ranks shell T=$(T) || exit 1; done
+
+# iobm and others against a device whose speed is known.
+truth: testprogs
+	@$(TEST_ENV) $S/bench/truth.sh
 
 # One process per file: version 14 mixes files up otherwise.
 TIDY := -*,bugprone-*,clang-analyzer-*,misc-redundant-*$(shell printf ',-%s' \
@@ -245,7 +251,7 @@ made = $(patsubst $S/%.c,%,$(wildcard $S/tests/unit/test_*.c \
        $S/tests/contract/test_*.c $S/tests/ranks/*_driver.c $S/tests/bin/*.c))
 clean:
 	rm -rf obj asan iobm iobm-test iobm-config.h $(made) \
-	tests/inject/*.so
+	tests/inject/*.so tests/truthfs/truthfs
 distclean: clean
 	rm -rf config.mk config.status config.log backend-list.inc \
 	autom4te.cache configure~ iobm-*.tar.gz
@@ -259,6 +265,7 @@ make unit | ranks | shell
                   some of them; T=name: only files with that in their name
 make asan         unit and contract tests under ASan and UBSan, in ./asan
 make valgrind     unit and contract tests under valgrind
+make truth        iobm, fio and IOR on a device of known speed
 make soak         rank and shell tests again and again: ROUNDS=20
 make lint         clang-tidy and cppcheck
 make format       rewrite the C files with clang-format; format-check: ask

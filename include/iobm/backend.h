@@ -107,6 +107,10 @@ struct iobm_backend {
     void (*facts)(void *state,
                   void (*put)(void *arg, const char *key, const char *value),
                   void *arg);
+
+    /* Optional: the descriptor behind an open file, of which the kernel can
+     * be asked what is dirty without another open. */
+    int (*descriptor)(const void *file);
 };
 
 /* NULL-terminated and sorted by name; made by configure. */

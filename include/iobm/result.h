@@ -2,6 +2,7 @@
 #ifndef IOBM_RESULT_H
 #define IOBM_RESULT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -89,7 +90,195 @@ struct iobm_phase_row {
     double start_skew_s; /* S1 - S0 */
 
     int64_t moved_files; /* read from a rank on another node */
+
+    /* who cost the ramp and the tail (method 1) */
+    int64_t ramp_ranks, ramp_nodes, tail_ranks, tail_nodes;
+    double ramp_s, tail_s;
+
+    /* latency of the transfers (method 8) */
+    double latency_min_s, latency_mean_s;
+    double latency_p50_s, latency_p90_s, latency_p99_s, latency_p999_s;
+
+    /* time structure (method 3) */
+    char shape[16];      /* "flat", "warm-up", "slow-down", "unsteady",
+                            "too-short"; "" not known */
+    double warmup_s;     /* cut from the steady window */
+    int64_t changes;     /* change points */
+    int64_t cliff_bytes; /* -1: none */
+    double cliff_before_Bps, cliff_after_Bps, sustained_Bps;
+
+    /* evidence (method 6) */
+    char cache_verdict[16]; /* "cold", "mostly-cold", "mixed", "cached",
+                               "unknown"; "none" for a write */
+    double cached_pct;
+    char cache_witness[24]; /* what the verdict rests on */
+    char cache_method[16];  /* how the cache was defeated: "direct",
+                               "other-node", "dropped", "drop-all", "kept",
+                               "none" */
+    double resident_pct;    /* in the page cache before the read */
+    double dirty_left_pct;  /* of a write, not yet on the storage after it */
+    int64_t direct_not_honoured, faster_than_link;
+    double link_Bps;         /* what the nodes' links carry together */
+    double link_moved_bytes; /* what they carried */
+    double device_bytes;     /* what the device moved, of all nodes */
+    double working_set_pct;  /* of the memory of its node, the largest */
+
+    /* the client (method 6): largest over the nodes */
+    int64_t major_faults, swapped_bytes; /* all ranks; all nodes */
+    double memory_stall_pct, cpu_busy_pct, cpu_wait_pct, cpu_steal_pct;
+    int64_t memory_limit_hits;
+    double cpu_s; /* of all ranks */
+
+    /* our own cost (method 9) */
+    double timer_ns, op_cost_ns, memcpy_Bps, overhead_pct;
+
+    /* verification; -1: not asked for */
+    int64_t verify_bytes, verify_errors;
+
+    /* certificate (method 11) */
+    char trust[8];    /* the worst: "OK", "NOTE", "WARN", "INVALID" */
+    char checks[256]; /* those that are not OK: "W:short N:late" */
 };
+
+/* Bytes per bin of the common time grid: all ranks together ('rank' and
+ * 'node' -1), each rank alone, or, above SERIES_RANKS_MAX ranks, each node
+ * alone ('rank' -1). */
+#define SERIES_RANKS_MAX 1024
+struct iobm_series_row {
+    int64_t phase, repeat;
+    int64_t rank, node;
+    int64_t start_ns, width_ns; /* start_ns on the global timeline */
+    int64_t bytes;
+};
+
+/* The transfers of all ranks by the second in which they ended. */
+struct iobm_second_row {
+    int64_t phase, repeat;
+    double start_s, width_s; /* since the common start */
+    int64_t ops, bytes;
+    double p50_s, p99_s, max_s;
+};
+
+/* Latency of one class of operations, all ranks; a percentile needs ten
+ * operations beyond it. */
+struct iobm_class_row {
+    int64_t phase, repeat;
+    char op_class[16]; /* "open", "write", "read", "sync", "close" */
+    int64_t ops;
+    double min_s, mean_s, p50_s, p90_s, p99_s, p999_s, p9999_s, max_s;
+};
+
+/* A bucket of its histogram that is not empty: [low_ns, high_ns). */
+struct iobm_latency_row {
+    int64_t phase, repeat;
+    char op_class[16];
+    int64_t low_ns, high_ns, ops;
+};
+
+/* A lasting change of the rate within a phase. */
+struct iobm_change_row {
+    int64_t phase, repeat;
+    double at_s; /* since S0 */
+    int64_t at_bytes;
+    double before_Bps, after_Bps;
+};
+
+/* What one node's witnesses counted over a phase; -1: not available.  'self'
+ * is the sum over the node's ranks. */
+struct iobm_evidence_row {
+    int64_t phase, repeat, node;
+    char host[64];
+    int64_t bytes; /* moved by the node's ranks */
+    int64_t self_read_bytes, self_write_bytes;
+    int64_t device_read_bytes, device_write_bytes;
+    double device_busy_pct;
+    int64_t nfs_client_read_bytes, nfs_server_read_bytes;
+    int64_t nfs_client_write_bytes, nfs_server_write_bytes;
+    int64_t lustre_client_read_bytes, lustre_osc_read_bytes;
+    int64_t lustre_client_write_bytes, lustre_osc_write_bytes;
+    int64_t link_rx_bytes, link_tx_bytes, link_bits_per_s;
+    double resident_pct, dirty_pct;
+    int64_t major_faults, swap_in_bytes, swap_out_bytes;
+    double memory_stall_pct, cpu_busy_pct, cpu_wait_pct, cpu_steal_pct;
+    int64_t memory_limit_bytes, memory_limit_hits;
+    int64_t memory_bytes, memory_available_bytes;
+    double working_set_pct;
+};
+
+/* Wrong bytes that a verification found: the first of one kind in one
+ * rank's part, and how many there are. */
+struct iobm_finding_row {
+    int64_t phase, repeat;
+    int64_t rank, part; /* who read; whose part */
+    char path[512];
+    char kind[16];     /* "lost", "stale", "swapped", "flipped", "unknown",
+                          "unreadable" */
+    int64_t offset;    /* in the file, of the first wrong byte */
+    int64_t bytes;     /* wrong bytes of this kind in the part */
+    int64_t blocks;    /* 4 KiB blocks that hold them */
+    char expected[36]; /* hex of 16 bytes from 'offset' on */
+    char actual[36];
+    char whose[128]; /* swapped: whose data it is; stale: of when */
+};
+
+/* One check of the certificate; phase and repeat -1: of the run. */
+struct iobm_check_row {
+    int64_t phase, repeat;
+    char op[16];
+    char name[24];  /* "cache", "clock", "short" ... */
+    char result[8]; /* "OK", "NOTE", "WARN", "INVALID" */
+    double value, limit;
+    char unit[8];
+    char text[200];   /* what was found; "" when OK needs no word */
+    char advice[200]; /* the next step; "" */
+};
+
+/* The repeats of one kind of phase, summed up (method 4). */
+struct iobm_summary_row {
+    char op[16];
+    int64_t repeats, left_out;
+    double median_Bps, low_Bps, high_Bps, confidence_pct, half_width_pct;
+    double mean_Bps; /* sum of bytes / sum of seconds */
+    double best_Bps, worst_Bps, cov_pct;
+    int64_t first_run; /* 1: the first repeat differs */
+    double first_run_pct;
+    int64_t trend;
+    double trend_p, trend_pct;
+    int64_t two_modes;
+    double mode_low_Bps, mode_high_Bps;
+    int64_t outliers;
+    char outlier_repeats[64]; /* "3, 7" */
+    char stopped[16];         /* "all", "precise", "cap", "time budget" */
+};
+
+/* The rows of one or more phases beside those of the phase and its ranks.
+ * The arrays are allocated, to be freed by iobm_detail_release(). */
+struct iobm_detail {
+    struct iobm_series_row *series;
+    size_t series_count;
+    struct iobm_second_row *seconds;
+    size_t second_count;
+    struct iobm_class_row *classes;
+    size_t class_count;
+    struct iobm_latency_row *latency;
+    size_t latency_count;
+    struct iobm_change_row *changes;
+    size_t change_count;
+    struct iobm_evidence_row *evidence;
+    size_t evidence_count;
+    struct iobm_finding_row *findings;
+    size_t finding_count;
+    struct iobm_check_row *checks;
+    size_t check_count;
+    struct iobm_summary_row *summaries;
+    size_t summary_count;
+};
+
+void iobm_detail_release(struct iobm_detail *detail);
+
+/* Append copies of the rows of 'from'; false when memory is short. */
+bool iobm_detail_append(struct iobm_detail *into,
+                        const struct iobm_detail *from);
 
 /* One row per (phase, repeat, rank). */
 struct iobm_rank_row {
@@ -141,5 +330,14 @@ extern const struct iobm_column iobm_rank_columns[];
 extern const struct iobm_column iobm_clock_columns[];
 extern const struct iobm_column iobm_node_columns[];
 extern const struct iobm_column iobm_log_columns[];
+extern const struct iobm_column iobm_series_columns[];
+extern const struct iobm_column iobm_second_columns[];
+extern const struct iobm_column iobm_class_columns[];
+extern const struct iobm_column iobm_latency_columns[];
+extern const struct iobm_column iobm_change_columns[];
+extern const struct iobm_column iobm_evidence_columns[];
+extern const struct iobm_column iobm_finding_columns[];
+extern const struct iobm_column iobm_check_columns[];
+extern const struct iobm_column iobm_summary_columns[];
 
 #endif

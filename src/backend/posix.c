@@ -152,6 +152,13 @@ static enum iobm_status posix_close(void *state, void *file,
     return fd_close(f->fd, f->path, f->written, err);
 }
 
+static int posix_descriptor(const void *file)
+{
+    const struct posix_file *f = file;
+
+    return f->fd;
+}
+
 const struct iobm_backend iobm_backend_posix = {
     .name = "posix",
     .summary = "pread and pwrite, buffered, O_DIRECT or O_DSYNC",
@@ -163,4 +170,5 @@ const struct iobm_backend iobm_backend_posix = {
     .close = posix_close,
     .xfer = posix_xfer,
     .sync = posix_sync,
+    .descriptor = posix_descriptor,
 };

@@ -128,6 +128,90 @@ const struct iobm_column iobm_phase_columns[] = {
     C(start_skew_s, "s", "S1 - S0 [1]"),
 
     C(moved_files, "1", "parts read by a rank on another node [6]"),
+
+    /* who cost the ramp and the tail */
+    C(ramp_ranks, "1", "ranks that were not yet active in the ramp [1]"),
+    C(ramp_nodes, "1", "nodes that they ran on [1]"),
+    C(tail_ranks, "1", "ranks that were still active in the tail [1]"),
+    C(tail_nodes, "1", "nodes that they ran on [1]"),
+    C(ramp_s, "s", "how long after S0 they were not active [1]"),
+    C(tail_s, "s", "how long before E1 they alone were active [1]"),
+
+    /* latency of the transfers */
+    C(latency_min_s, "s", "shortest transfer of a rank [8]"),
+    C(latency_mean_s, "s", "mean time of a transfer [8]"),
+    C(latency_p50_s, "s",
+      "half of the transfers took at most this; NaN: too few [8]"),
+    C(latency_p90_s, "s", "90 % took at most this; NaN: fewer than 100 [8]"),
+    C(latency_p99_s, "s", "99 % took at most this; NaN: fewer than 1000 [8]"),
+    C(latency_p999_s, "s",
+      "99.9 % took at most this; NaN: fewer than 10000 [8]"),
+
+    /* time structure */
+    C(shape, "",
+      "flat, warm-up, slow-down, unsteady or too-short; empty: not known [3]"),
+    C(warmup_s, "s", "the start that was slower than the rest; 0: none [3]"),
+    C(changes, "1", "lasting changes of the rate [3]"),
+    C(cliff_bytes, "B",
+      "bytes written before the rate fell for good; -1: it did not [3]"),
+    C(cliff_before_Bps, "B/s", "rate before it fell; NaN: it did not [3]"),
+    C(cliff_after_Bps, "B/s", "rate after it fell; NaN: it did not [3]"),
+    C(sustained_Bps, "B/s",
+      "rate after warm-up and fall; NaN: too short or not steady [3]"),
+
+    /* evidence */
+    C(cache_verdict, "",
+      "cold, mostly-cold, mixed, cached or unknown; none: a write [6]"),
+    C(cached_pct, "%",
+      "share that the client's memory answered; NaN: not known [6]"),
+    C(cache_witness, "", "what the verdict rests on [6]"),
+    C(cache_method, "",
+      "how the cache was kept out: direct, other-node, dropped, drop-all, "
+      "kept or none [6]"),
+    C(resident_pct, "%",
+      "share in the page cache before the read; NaN: not known [6]"),
+    C(dirty_left_pct, "%",
+      "share not yet on the storage after the write; NaN: not known [6]"),
+    C(direct_not_honoured, "1",
+      "1: the file system took O_DIRECT and cached all the same [6]"),
+    C(faster_than_link, "1",
+      "1: more bytes than the nodes' links can carry in that time [6]"),
+    C(link_Bps, "B/s", "what the nodes' links carry together [6]"),
+    C(link_moved_bytes, "B", "what they carried meanwhile, all users [6]"),
+    C(device_bytes, "B",
+      "what the block devices moved meanwhile, all users [6]"),
+    C(working_set_pct, "%",
+      "bytes of a node's ranks / its memory, the largest [6]"),
+
+    /* the client */
+    C(major_faults, "1", "page faults that waited for a disk, all ranks [6]"),
+    C(swapped_bytes, "B", "bytes swapped in and out, all nodes [6]"),
+    C(memory_stall_pct, "%",
+      "time in which a task waited for memory, worst node [6]"),
+    C(cpu_busy_pct, "%", "processor time in use, busiest node [6]"),
+    C(cpu_wait_pct, "%",
+      "time in which ranks were ready and had no processor, worst node [6]"),
+    C(cpu_steal_pct, "%",
+      "processor time that other virtual machines took, worst node [6]"),
+    C(memory_limit_hits, "1",
+      "times that the memory limit of a group was met, all nodes [6]"),
+    C(cpu_s, "s", "processor time of all ranks [6]"),
+
+    /* our own cost */
+    C(timer_ns, "ns", "one reading of the clock [9]"),
+    C(op_cost_ns, "ns", "what iobm itself takes for an operation [9]"),
+    C(memcpy_Bps, "B/s", "how fast one rank copies memory [9]"),
+    C(overhead_pct, "%",
+      "op_cost_ns * ops / (ranks * mean d_i): share of iobm itself [9]"),
+
+    /* verification */
+    C(verify_bytes, "B", "bytes read back and compared; -1: not asked for [7]"),
+    C(verify_errors, "1",
+      "4 KiB blocks that are wrong or unreadable; -1: not asked for [7]"),
+
+    /* certificate */
+    C(trust, "", "the worst check: OK, NOTE, WARN or INVALID [11]"),
+    C(checks, "", "checks that are not OK, worst first [11]"),
     END,
 };
 #undef TABLE
@@ -203,6 +287,185 @@ const struct iobm_column iobm_log_columns[] = {
     C(time_utc_ns, "ns", "when, since 1970 UTC"),
     C(level, "", "note, warn or error"),
     C(text, "", "the message"),
+    END,
+};
+#undef TABLE
+
+#define TABLE iobm_series_row
+const struct iobm_column iobm_series_columns[] = {
+    C(phase, "1", "index of the phase in the run, from 0"),
+    C(repeat, "1", "which repeat of the phase, from 0"),
+    C(rank, "1", "rank in the run; -1: all of the node, or all [1]"),
+    C(node, "1", "number of the node; -1: all ranks together [1]"),
+    C(start_ns, "ns", "when the bin begins [1]"),
+    C(width_ns, "ns", "how long it is [1]"),
+    C(bytes, "B", "bytes moved in it [1]"),
+    END,
+};
+#undef TABLE
+
+#define TABLE iobm_second_row
+const struct iobm_column iobm_second_columns[] = {
+    C(phase, "1", "index of the phase in the run, from 0"),
+    C(repeat, "1", "which repeat of the phase, from 0"),
+    C(start_s, "s", "when the slot begins, since the common start [8]"),
+    C(width_s, "s", "how long it is: 1, 2, 4 ... seconds [8]"),
+    C(ops, "1", "transfers that ended in it, all ranks [8]"),
+    C(bytes, "B", "their bytes [8]"),
+    C(p50_s, "s", "half of them took at most this; NaN: too few [8]"),
+    C(p99_s, "s", "99 % of them took at most this; NaN: too few [8]"),
+    C(max_s, "s", "the longest; NaN: none [8]"),
+    END,
+};
+#undef TABLE
+
+#define TABLE iobm_class_row
+const struct iobm_column iobm_class_columns[] = {
+    C(phase, "1", "index of the phase in the run, from 0"),
+    C(repeat, "1", "which repeat of the phase, from 0"),
+    C(op_class, "", "open, write, read, sync or close [8]"),
+    C(ops, "1", "how many, all ranks [8]"),
+    C(min_s, "s", "the shortest [8]"),
+    C(mean_s, "s", "the mean [8]"),
+    C(p50_s, "s", "half took at most this; NaN: too few [8]"),
+    C(p90_s, "s", "90 % took at most this; NaN: fewer than 100 [8]"),
+    C(p99_s, "s", "99 % took at most this; NaN: fewer than 1000 [8]"),
+    C(p999_s, "s", "99.9 % took at most this; NaN: fewer than 10000 [8]"),
+    C(p9999_s, "s", "99.99 % took at most this; NaN: fewer than 100000 [8]"),
+    C(max_s, "s", "the longest [8]"),
+    END,
+};
+#undef TABLE
+
+#define TABLE iobm_latency_row
+const struct iobm_column iobm_latency_columns[] = {
+    C(phase, "1", "index of the phase in the run, from 0"),
+    C(repeat, "1", "which repeat of the phase, from 0"),
+    C(op_class, "", "open, write, read, sync or close [8]"),
+    C(low_ns, "ns", "operations of at least this, [8]"),
+    C(high_ns, "ns", "and of less than this [8]"),
+    C(ops, "1", "how many, all ranks; never 0 [8]"),
+    END,
+};
+#undef TABLE
+
+#define TABLE iobm_change_row
+const struct iobm_column iobm_change_columns[] = {
+    C(phase, "1", "index of the phase in the run, from 0"),
+    C(repeat, "1", "which repeat of the phase, from 0"),
+    C(at_s, "s", "when the rate changed, since S0 [3]"),
+    C(at_bytes, "B", "bytes moved by then, all ranks [3]"),
+    C(before_Bps, "B/s", "rate since the change before [3]"),
+    C(after_Bps, "B/s", "rate until the next change [3]"),
+    END,
+};
+#undef TABLE
+
+#define TABLE iobm_evidence_row
+const struct iobm_column iobm_evidence_columns[] = {
+    C(phase, "1", "index of the phase in the run, from 0"),
+    C(repeat, "1", "which repeat of the phase, from 0"),
+    C(node, "1", "number of the node, by its lowest rank"),
+    C(host, "", "host name"),
+    C(bytes, "B", "bytes that the node's ranks moved [6]"),
+    C(self_read_bytes, "B", "read from block devices, by its ranks [6]"),
+    C(self_write_bytes, "B", "made dirty for block devices, by its ranks [6]"),
+    C(device_read_bytes, "B", "read by the block device, for all users [6]"),
+    C(device_write_bytes, "B",
+      "written by the block device, for all users [6]"),
+    C(device_busy_pct, "%", "time in which the block device was busy [6]"),
+    C(nfs_client_read_bytes, "B", "NFS: read by applications [6]"),
+    C(nfs_server_read_bytes, "B", "NFS: read from the server [6]"),
+    C(nfs_client_write_bytes, "B", "NFS: written by applications [6]"),
+    C(nfs_server_write_bytes, "B", "NFS: written to the server [6]"),
+    C(lustre_client_read_bytes, "B", "Lustre: read by applications [6]"),
+    C(lustre_osc_read_bytes, "B", "Lustre: read from the servers [6]"),
+    C(lustre_client_write_bytes, "B", "Lustre: written by applications [6]"),
+    C(lustre_osc_write_bytes, "B", "Lustre: written to the servers [6]"),
+    C(link_rx_bytes, "B", "received by the network links, all users [6]"),
+    C(link_tx_bytes, "B", "sent by the network links, all users [6]"),
+    C(link_bits_per_s, "bit/s", "rate of the links that are up [6]"),
+    C(resident_pct, "%",
+      "share in the page cache before the read; NaN: not known [6]"),
+    C(dirty_pct, "%",
+      "share not yet on the storage after the write; NaN: not known [6]"),
+    C(major_faults, "1", "page faults that waited for a disk [6]"),
+    C(swap_in_bytes, "B", "swapped in [6]"),
+    C(swap_out_bytes, "B", "swapped out [6]"),
+    C(memory_stall_pct, "%", "time in which a task waited for memory [6]"),
+    C(cpu_busy_pct, "%", "processor time in use [6]"),
+    C(cpu_wait_pct, "%",
+      "time in which its ranks were ready and had no processor [6]"),
+    C(cpu_steal_pct, "%",
+      "processor time that other virtual machines took [6]"),
+    C(memory_limit_bytes, "B", "memory limit of the ranks' group [6]"),
+    C(memory_limit_hits, "1", "times that it was met [6]"),
+    C(memory_bytes, "B", "main memory [6]"),
+    C(memory_available_bytes, "B", "of it available after the phase [6]"),
+    C(working_set_pct, "%", "bytes / main memory [6]"),
+    END,
+};
+#undef TABLE
+
+#define TABLE iobm_finding_row
+const struct iobm_column iobm_finding_columns[] = {
+    C(phase, "1", "index of the phase in the run, from 0"),
+    C(repeat, "1", "which repeat of the phase, from 0"),
+    C(rank, "1", "rank that read the part [7]"),
+    C(part, "1", "whose part it is [7]"),
+    C(path, "", "the file [7]"),
+    C(kind, "", "lost, stale, swapped, flipped, unknown or unreadable [7]"),
+    C(offset, "B", "of the first wrong byte in the file [7]"),
+    C(bytes, "B", "wrong bytes of this kind in the part [7]"),
+    C(blocks, "1", "blocks of 4 KiB that hold them [7]"),
+    C(expected, "", "16 bytes from there on, hexadecimal [7]"),
+    C(actual, "", "what was read instead [7]"),
+    C(whose, "", "swapped: whose data it is; stale: of when [7]"),
+    END,
+};
+#undef TABLE
+
+#define TABLE iobm_check_row
+const struct iobm_column iobm_check_columns[] = {
+    C(phase, "1", "index of the phase in the run; -1: of the run [11]"),
+    C(repeat, "1", "which repeat of the phase; -1: of the run [11]"),
+    C(op, "", "what the phase did: write or read"),
+    C(name, "", "name of the check [11]"),
+    C(result, "", "OK, NOTE, WARN or INVALID [11]"),
+    C(value, "1", "what was found, in 'unit' [11]"),
+    C(limit, "1", "where it is not OK any more, in 'unit' [11]"),
+    C(unit, "", "unit of value and limit"),
+    C(text, "", "what was found, in words; may be empty when OK [11]"),
+    C(advice, "", "what to do about it [11]"),
+    END,
+};
+#undef TABLE
+
+#define TABLE iobm_summary_row
+const struct iobm_column iobm_summary_columns[] = {
+    C(op, "", "what the phases did: write or read"),
+    C(repeats, "1", "how many there were [4]"),
+    C(left_out, "1", "of them not complete, and in no figure here [4]"),
+    C(median_Bps, "B/s", "median of bw_wall [4]"),
+    C(low_Bps, "B/s", "lower end of the median's interval [4]"),
+    C(high_Bps, "B/s", "upper end of the median's interval [4]"),
+    C(confidence_pct, "%", "confidence that the interval really has [4]"),
+    C(half_width_pct, "%", "half of the interval / median [4]"),
+    C(mean_Bps, "B/s", "sum of bytes / sum of seconds [4]"),
+    C(best_Bps, "B/s", "the fastest repeat [4]"),
+    C(worst_Bps, "B/s", "the slowest repeat [4]"),
+    C(cov_pct, "%", "standard deviation / mean [4]"),
+    C(first_run, "1", "1: the first repeat differs from the others [4]"),
+    C(first_run_pct, "%", "first repeat / median of the others - 1 [4]"),
+    C(trend, "1", "1: the repeats become faster, or slower [4]"),
+    C(trend_p, "1", "Mann-Kendall p of the trend [4]"),
+    C(trend_pct, "%", "change from the first repeat to the last [4]"),
+    C(two_modes, "1", "1: the repeats fall into two groups [4]"),
+    C(mode_low_Bps, "B/s", "median of the slower group [4]"),
+    C(mode_high_Bps, "B/s", "median of the faster group [4]"),
+    C(outliers, "1", "repeats far off; they count all the same [4]"),
+    C(outlier_repeats, "", "which ones, counted from 1 [4]"),
+    C(stopped, "", "why no more: all, precise, cap or time budget [4]"),
     END,
 };
 #undef TABLE

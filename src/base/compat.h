@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* statx mask bit for stx_dio_*; 0 where the headers do not know it. */
@@ -85,19 +86,29 @@ static inline bool compat_mount_id(const struct statx *stx, uint64_t *id)
 #define COMPAT_SYS_CACHESTAT 451
 #endif
 
+#define COMPAT_OVERLAYFS 0x794c7630u /* f_type of statfs(2) */
+
 struct compat_cachestat {
     uint64_t cached, dirty, writeback, evicted, recently_evicted; /* pages */
 };
 
 /* Pages of [offset, offset + bytes) of 'fd' in the page cache; 0 bytes means
- * to the end.  Returns 0, or -1 with errno (ENOSYS on an older kernel). */
+ * to the end.  Returns 0, or -1 with errno: ENOSYS on an older kernel, EPERM
+ * for a file that the caller neither owns nor may write, EOPNOTSUPP on
+ * overlayfs, whose pages belong to the files below: the system call would say
+ * that there are none. */
 static inline int compat_cachestat(int fd, uint64_t offset, uint64_t bytes,
                                    struct compat_cachestat *out)
 {
     const struct {
         uint64_t offset, bytes;
     } range = {offset, bytes};
+    struct statfs fs;
 
+    if (fstatfs(fd, &fs) == 0 && (uint32_t)fs.f_type == COMPAT_OVERLAYFS) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
     return (int)syscall(COMPAT_SYS_CACHESTAT, fd, &range, out, 0u);
 }
 

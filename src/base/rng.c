@@ -24,6 +24,15 @@ uint64_t rng_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
+/* The steps backwards: factors that are the inverses modulo 2^64, and shifts
+ * again until all bits have come back. */
+uint64_t rng_unmix(uint64_t x)
+{
+    x = (x ^ (x >> 31) ^ (x >> 62)) * UINT64_C(0x319642b2d24d8ec3);
+    x = (x ^ (x >> 27) ^ (x >> 54)) * UINT64_C(0x96de1b173f119089);
+    return x ^ (x >> 30) ^ (x >> 60);
+}
+
 /* The seed is mixed first: neighbouring seeds, and seeds a step apart, must
  * not give the same sequence shifted. */
 uint64_t rng_at(uint64_t seed, uint64_t counter)

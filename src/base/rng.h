@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 uint64_t rng_mix(uint64_t x);                     /* a bijection */
+uint64_t rng_unmix(uint64_t x);                   /* its inverse */
 uint64_t rng_at(uint64_t seed, uint64_t counter); /* uniform 64 bits */
 uint64_t rng_below(uint64_t seed, uint64_t counter, uint64_t n); /* [0, n) */
 

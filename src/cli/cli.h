@@ -20,6 +20,7 @@ int cmd_list(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_file(int argc, char **argv);
 int cmd_clean(int argc, char **argv);
+int cmd_selftest(int argc, char **argv);
 
 int cli_exit_status(enum iobm_status status);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* iobm show [FILE] [RUN]: what a run printed, again.  Never starts MPI. */
+/* iobm show [FILE] [RUN]: what a run printed, again, or what stands behind
+ * it.  Never starts MPI. */
 
 #include <stddef.h>
 #include <string.h>
@@ -9,11 +10,14 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/files.h"
+#include "report/detail_text.h"
 #include "report/report.h"
 #include "store/store.h"
 
 struct show_options {
     bool verbose, json, csv, text;
+    bool series, latency, checks, evidence;
+    int64_t stonewall_ns; /* -1: not asked for */
 };
 
 #define OPTION(member, key, what)                                              \
@@ -27,6 +31,17 @@ static const struct iobm_option table[] = {
     OPTION(json, 0, "as one JSON document"),
     OPTION(csv, 0, "as CSV, one line per phase and repeat"),
     OPTION(text, 0, "as text (the default)"),
+    OPTION(checks, 0, "in its place: every check, with its value and limit"),
+    OPTION(evidence, 0,
+           "in its place: what the witnesses of each node counted"),
+    OPTION(series, 0, "in its place: how the rate went over time"),
+    OPTION(latency, 0, "in its place: latencies and their histograms"),
+    {.name = "stonewall",
+     .type = IOBM_OPT_TIME,
+     .offset = offsetof(struct show_options, stonewall_ns),
+     .min = "1ns",
+     .argument = "TIME",
+     .help = "in its place: the rate of the first TIME of each phase"},
     {.name = "help",
      .letter = 'h',
      .type = IOBM_OPT_ACTION,
@@ -37,7 +52,8 @@ static const struct iobm_option table[] = {
 static const char usage[] =
     "usage: iobm show [OPTIONS] [FILE] [RUN]\n"
     "\n"
-    "What run RUN of a result file (default: " FILES_DEFAULT ") printed.\n"
+    "What run RUN of a result file (default: " FILES_DEFAULT ") printed, or\n"
+    "what stands behind it.\n"
     "RUN is a number of 'iobm list', or 'last', which is the default.\n"
     "\n";
 
@@ -78,6 +94,41 @@ static enum iobm_status choose(const struct files_line *line, const char **path,
     return parse_run(run, number, err);
 }
 
+static bool wants_detail(const struct show_options *options)
+{
+    return options->checks || options->evidence || options->series ||
+           options->latency || options->stonewall_ns > 0;
+}
+
+static void add_details(const struct show_options *options,
+                        const struct run_record *record, struct str *out)
+{
+    if (options->checks)
+        detail_checks_text(record, out);
+    if (options->evidence)
+        detail_evidence_text(record, out);
+    if (options->series)
+        detail_series_text(record, out);
+    if (options->latency)
+        detail_latency_text(record, out);
+    if (options->stonewall_ns > 0)
+        detail_stonewall_text(record, options->stonewall_ns, out);
+}
+
+static enum iobm_status check(const struct show_options *options,
+                              struct iobm_error *err)
+{
+    if (options->json + options->csv + options->text > 1)
+        return iobm_fail(err, IOBM_EUSAGE,
+                         "--json, --csv and --text exclude each other");
+    if ((options->json || options->csv) && wants_detail(options))
+        return iobm_fail(err, IOBM_EUSAGE,
+                         "--checks, --evidence, --series, --latency and "
+                         "--stonewall print text: leave out --%s",
+                         options->json ? "json" : "csv");
+    return IOBM_OK;
+}
+
 static enum iobm_status show(const struct show_options *options,
                              const char *path, int64_t number,
                              struct iobm_error *err)
@@ -93,6 +144,8 @@ static enum iobm_status show(const struct show_options *options,
     } else if (options->csv) {
         report_csv_header(&out);
         report_run_csv(&record, &out);
+    } else if (wants_detail(options)) {
+        add_details(options, &record, &out);
     } else {
         report_run_text(&record, path, options->verbose, &out);
     }
@@ -114,10 +167,8 @@ int cmd_show(int argc, char **argv)
 
     if (!files_parse(&line, argc, argv, &options, &status))
         return status;
-    if (options.json + options.csv + options.text > 1)
-        outcome = iobm_fail(&err, IOBM_EUSAGE,
-                            "--json, --csv and --text exclude each other");
-    else
+    outcome = check(&options, &err);
+    if (outcome == IOBM_OK)
         outcome = choose(&line, &path, &number, &err);
     if (outcome == IOBM_OK)
         outcome = show(&options, path, number, &err);

@@ -10,7 +10,7 @@
 #include "iobm/option.h"
 
 #define FILES_DEFAULT     "iobm-results.h5"
-#define FILES_OPTIONS_MAX 8
+#define FILES_OPTIONS_MAX 16
 
 struct files_line {
     const struct iobm_option *table; /* with a row "help" */

@@ -9,13 +9,18 @@
 #include "cli/job.h"
 
 #include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "cli/job_evidence.h"
 #include "cli/job_facts.h"
 #include "env/mount.h"
 
@@ -230,6 +235,7 @@ void job_release(struct job *job)
     free(job->phase_path[IOBM_OP_WRITE]);
     free(job->phase_path[IOBM_OP_READ]);
     save_release(&job->save);
+    str_release(&job->objections);
 }
 
 void job_name_rank(const struct job *job, struct iobm_error *err)
@@ -304,6 +310,11 @@ static enum iobm_status adopt_manifest(struct job *job, struct iobm_error *err)
                              "'%s' has no manifest: say with -n how much to "
                              "read",
                              job->options->file);
+        if (job->options->verify && !job->options->write)
+            return iobm_fail(err, IOBM_EUSAGE,
+                             "'%s' has no manifest: --verify cannot know what "
+                             "is in it",
+                             job->options->file);
         return layout_check(&job->layout, err);
     }
     job->layout = job->pre.manifest.layout;
@@ -376,6 +387,8 @@ static enum iobm_status begin_manifest(struct job *job, struct iobm_error *err)
     for (int r = 0; r < job->comm->size; r++)
         memcpy(m->host[r], job->map.host[job->map.node_of[r]],
                sizeof(m->host[r]));
+    if (job->pre.ours)
+        manifest_inherit_seeds(m, &job->pre.manifest);
     return IOBM_OK;
 }
 
@@ -465,12 +478,70 @@ static enum iobm_status begin_own(struct job *job, struct iobm_error *err)
     return status;
 }
 
+/* A cost as a whole number of 1/1000, which can be compared over the ranks;
+ * INT64_MIN: not known. */
+static int64_t pack_cost(double cost)
+{
+    return isfinite(cost) && fabs(cost) < 1e15 ? (int64_t)(cost * 1e3)
+                                               : INT64_MIN;
+}
+
+static double unpack_cost(int64_t packed)
+{
+    return packed == INT64_MIN ? NAN : (double)packed / 1e3;
+}
+
+/* What iobm costs: the most of any node, as its first rank measures it. */
+static enum iobm_status measure_cost_all(struct job *job,
+                                         struct iobm_error *err)
+{
+    struct cost mine = {0};
+    int64_t most[3] = {INT64_MIN, INT64_MIN, INT64_MIN};
+    enum iobm_status status = IOBM_OK;
+
+    if (job->map.leads_node)
+        status = cost_measure(&mine, err);
+    status = par_agree_all(job->comm, status, NULL, err);
+    if (status != IOBM_OK)
+        return status;
+    if (job->map.leads_node) {
+        most[0] = pack_cost(mine.timer_ns);
+        most[1] = pack_cost(mine.op_ns);
+        most[2] = pack_cost(-mine.memcpy_Bps); /* the least of these */
+    }
+    status = par_max_all(job->comm, most, 3, err);
+    job->cost = (struct cost){unpack_cost(most[0]), unpack_cost(most[1]),
+                              -unpack_cost(most[2])};
+    return status;
+}
+
+/* Rank 0: whether writing the result disturbs what is measured. */
+static bool results_beside(const struct job *job)
+{
+    char directory[PATH_MAX];
+    struct stat results, files;
+
+    if (!job->files || strcmp(job->options->output, "none") == 0 ||
+        job->pre.device)
+        return false;
+    str_copy(directory, sizeof(directory), job->options->output);
+    return stat(dirname(directory), &results) == 0 &&
+           stat(job->pre.directory, &files) == 0 &&
+           results.st_dev == files.st_dev;
+}
+
 enum iobm_status job_begin_all(struct job *job, int argc, char **argv,
                                struct iobm_error *err)
 {
     enum iobm_status status = begin_own(job, err);
 
+    if (status == IOBM_OK)
+        status = evidence_init(job, err);
     status = par_agree_all(job->comm, status, NULL, err);
+    if (status == IOBM_OK)
+        status = measure_cost_all(job, err);
+    if (status == IOBM_OK && job->comm->rank == 0)
+        job->result_beside = results_beside(job);
     if (status == IOBM_OK)
         status = facts_gather_all(job, argc, argv, err);
     if (status != IOBM_OK)

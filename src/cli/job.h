@@ -13,7 +13,9 @@
 
 #include "cli/save.h"
 #include "conf/run_options.h"
+#include "engine/cost.h"
 #include "engine/measure.h"
+#include "env/witness.h"
 #include "guard/inspect.h"
 #include "guard/precheck.h"
 
@@ -38,10 +40,15 @@ struct job {
     bool memory;         /* the files are in memory: tmpfs */
     char fs_type[32];
     int64_t moved_files;
-    struct save save;            /* rank 0 */
-    bool written;                /* 'manifest' is on disk */
-    bool taken_over;             /* the files are another run's by now */
-    bool recording;              /* rank 0 has begun its record */
+    struct save save; /* rank 0 */
+    struct witness_target witness;
+    struct cost cost;      /* of iobm itself: the most of all nodes */
+    bool result_beside;    /* rank 0: -o is on the file system under test */
+    int worst;             /* rank 0: the worst result of any check, 0 to 3 */
+    struct str objections; /* rank 0: the checks that came out so */
+    bool written;          /* 'manifest' is on disk */
+    bool taken_over;       /* the files are another run's by now */
+    bool recording;        /* rank 0 has begun its record */
     struct iobm_error unprinted; /* rank 0: why a phase was not shown */
     /* The second thread reads these and, once a phase has begun, what does
      * not change from then on: the map, the paths. */

@@ -17,7 +17,7 @@ struct command {
 
 static const struct command commands[] = {
     {"run", cmd_run},   {"list", cmd_list},   {"show", cmd_show},
-    {"file", cmd_file}, {"clean", cmd_clean},
+    {"file", cmd_file}, {"clean", cmd_clean}, {"self-test", cmd_selftest},
 };
 
 int main(int argc, char **argv)
@@ -31,8 +31,8 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
     iobm_fail(&err, IOBM_EUSAGE,
-              "'%s' is not a command: run, list, show, file or clean "
-              "(iobm --help)",
+              "'%s' is not a command: run, list, show, file, clean or "
+              "self-test (iobm --help)",
               argv[1]);
     return cli_fail(&err);
 }

@@ -103,6 +103,40 @@ enum iobm_status save_phase(struct save *save,
     return status;
 }
 
+/* The rows that the record keeps: series of single ranks and nodes are in the
+ * file alone. */
+static enum iobm_status keep_detail(struct iobm_detail *record,
+                                    const struct iobm_detail *detail,
+                                    struct iobm_error *err)
+{
+    struct iobm_detail kept = *detail;
+    enum iobm_status status = IOBM_OK;
+
+    kept.series = calloc(detail->series_count + 1, sizeof(*kept.series));
+    kept.series_count = 0;
+    for (size_t i = 0; kept.series && i < detail->series_count; i++)
+        if (detail->series[i].rank < 0 && detail->series[i].node < 0)
+            kept.series[kept.series_count++] = detail->series[i];
+    if (!kept.series || !iobm_detail_append(record, &kept))
+        status = iobm_fail(err, IOBM_ENOMEM, "cannot keep the results");
+    free(kept.series);
+    return status;
+}
+
+enum iobm_status save_detail(struct save *save,
+                             const struct iobm_detail *detail,
+                             struct iobm_error *err)
+{
+    enum iobm_status status;
+
+    enter(save);
+    status = keep_detail(&save->record.detail, detail, err);
+    if (status == IOBM_OK && save->store)
+        status = store_detail(save->store, detail, err);
+    pthread_mutex_unlock(&save->lock);
+    return status;
+}
+
 enum iobm_status save_clocks(struct save *save,
                              const struct iobm_clock_row *rows, size_t n,
                              struct iobm_error *err)

@@ -42,6 +42,13 @@ enum iobm_status save_phase(struct save *save,
                             const struct iobm_phase_row *phase,
                             const struct iobm_rank_row *ranks, size_t n,
                             struct iobm_error *err) IOBM_CHECK;
+
+/* The rows beside a phase, before that phase, or those of the run, before its
+ * end; on disk with whatever is kept next.  The record keeps all but the
+ * series of single ranks and nodes, which only the file has. */
+enum iobm_status save_detail(struct save *save,
+                             const struct iobm_detail *detail,
+                             struct iobm_error *err) IOBM_CHECK;
 enum iobm_status save_clocks(struct save *save,
                              const struct iobm_clock_row *rows, size_t n,
                              struct iobm_error *err) IOBM_CHECK;

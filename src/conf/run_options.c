@@ -24,6 +24,8 @@ static const char *const layout_names[] = {"segmented", "strided", NULL};
 static const char *const order_names[] = {"auto", "same", "shift", "random",
                                           NULL};
 static const char *const start_names[] = {"time", "barrier", NULL};
+static const char *const cache_names[] = {"keep", "drop", "require-cold",
+                                          "drop-all", NULL};
 static const char *const help_names[] = {"short", "all", NULL};
 
 #define FLAG(name_, letter_, member_, help_)                                   \
@@ -70,6 +72,18 @@ const struct iobm_option run_option_table[] = {
      .max = "1000000",
      .argument = "COUNT",
      .help = "how many times to do it all"},
+    {.name = "precision",
+     .type = IOBM_OPT_STRING,
+     .offset = MEMBER(precision),
+     .argument = "PCT",
+     .help = "repeat until the median is known to +-PCT (of 95 %), at most -i "
+             "times (default 30), at least 6"},
+    {.name = "time-budget",
+     .type = IOBM_OPT_TIME,
+     .offset = MEMBER(time_budget_ns),
+     .preset = "0",
+     .argument = "TIME",
+     .help = "begin no further repeat after so long; 0: no limit"},
     {.name = "delay",
      .type = IOBM_OPT_TIME,
      .offset = MEMBER(delay_ns),
@@ -142,6 +156,20 @@ const struct iobm_option run_option_table[] = {
      .choices = start_names,
      .help = "how ranks begin together: at one time on the common clock, or "
              "when a barrier lets them go"},
+
+    {.name = "cache",
+     .type = IOBM_OPT_CHOICE,
+     .offset = MEMBER(cache),
+     .preset = "drop",
+     .choices = cache_names,
+     .group = "Trust",
+     .help = "before a read: leave the page cache as it is, drop the pages of "
+             "the test files, likewise and fail (exit 4) when the read was "
+             "not cold, or drop all of the nodes' caches (root only)"},
+    {FLAG("verify", 0, verify,
+          "after each phase read all back, untimed, and compare every byte")},
+    {FLAG("strict", 0, strict,
+          "exit with 4 also when a check of the certificate warns")},
 
     {.name = "output",
      .letter = 'o',
@@ -230,7 +258,7 @@ void run_help_short(struct str *out)
             "\n"
             "other commands: iobm list FILE, show FILE [RUN], file recover "
             "FILE,\n"
-            "clean -f PATH; 'iobm list --help' and so on\n");
+            "clean -f PATH, self-test; 'iobm list --help' and so on\n");
 }
 
 /* ---- which combinations make no sense ---- */
@@ -298,7 +326,8 @@ static enum iobm_status check_what(const struct run_options *o,
               "-b is 0 bytes: a transfer has at least 1B");
     REFUSE_IF(o->repeats < 1, "-i is less than 1: give at least 1 repeat");
     REFUSE_IF(o->delay_ns < 0, "--delay is negative: give 0 or more");
-    REFUSE_IF(o->delay_ns > 0 && o->repeats == 1 && !(o->write && o->read),
+    REFUSE_IF(o->delay_ns > 0 && o->repeats == 1 && !o->precision &&
+                  !(o->write && o->read),
               "--delay waits between phases, but there is only one: leave it "
               "out, or give both -w and -r, or -i 2 and more");
     return IOBM_OK;
@@ -558,6 +587,48 @@ static enum iobm_status check_texts(const struct run_options *o,
     return check_pairs(&o->hints, "--hint", err);
 }
 
+/* "5%", "5 %", "2.5": per cent. */
+static bool parse_percent(const char *text, double *percent)
+{
+    char *end;
+
+    *percent = strtod(text, &end);
+    if (end == text)
+        return false;
+    end += strspn(end, " ");
+    end += *end == '%';
+    return !*end && *percent > 0 && *percent < 100;
+}
+
+static enum iobm_status check_trust(struct run_options *o, const bool *given,
+                                    struct iobm_error *err)
+{
+    REFUSE_IF(used(given, "cache") && !o->read,
+              "--cache is about reads, but nothing is read: add -r, or leave "
+              "out --cache");
+    REFUSE_IF(o->verify && api_is(o, "null"),
+              "--verify cannot read back what --api null threw away: leave it "
+              "out");
+    REFUSE_IF(o->time_budget_ns < 0,
+              "--time-budget is negative: give 0 for none");
+    REFUSE_IF(o->time_budget_ns > 0 && !o->precision && o->repeats == 1,
+              "--time-budget limits repeats, but there is only one: give "
+              "--precision, or -i 2 and more");
+    if (!o->precision)
+        return IOBM_OK;
+    REFUSE_IF(!parse_percent(o->precision, &o->precision_pct),
+              "--precision '%s' is no share between 0 and 100 %%: such as "
+              "--precision 5%%",
+              o->precision);
+    if (!used(given, "repeats"))
+        o->repeats = RUN_REPEATS_CAP;
+    REFUSE_IF(o->repeats < RUN_REPEATS_LEAST,
+              "--precision needs at least %d repeats, but -i allows %lld: "
+              "leave out -i, or give more",
+              RUN_REPEATS_LEAST, (long long)o->repeats);
+    return IOBM_OK;
+}
+
 static enum iobm_status check_rest(const struct run_options *o,
                                    struct iobm_error *err)
 {
@@ -584,6 +655,8 @@ enum iobm_status run_options_check(struct run_options *options,
         status = check_layout(options, given, err);
     if (!status)
         status = check_reading(options, given, err);
+    if (!status)
+        status = check_trust(options, given, err);
     if (!status)
         status = check_output(options, given, err);
     if (!status)

@@ -20,6 +20,7 @@ enum run_sync { SYNC_END, SYNC_EVERY, SYNC_NONE, SYNC_DSYNC };
 enum run_order { ORDER_AUTO, ORDER_SAME, ORDER_SHIFT, ORDER_RANDOM };
 enum run_layout { LAYOUT_SEGMENTED, LAYOUT_STRIDED };
 enum run_start { START_TIME, START_BARRIER };
+enum run_cache { CACHE_KEEP, CACHE_DROP, CACHE_REQUIRE_COLD, CACHE_DROP_ALL };
 enum run_help { HELP_SHORT, HELP_ALL };
 
 struct run_options {
@@ -43,6 +44,12 @@ struct run_options {
     int start;           /* enum run_start */
     int64_t watchdog_ns; /* 0: off */
     int64_t seed;        /* -1: a fresh one */
+    int cache;           /* enum run_cache */
+    bool verify;
+    char *precision;        /* as typed: "5%", NULL: not asked for */
+    double precision_pct;   /* made from it; 0: not asked for */
+    int64_t time_budget_ns; /* of all repeats; 0: none */
+    bool strict;
     /* results */
     char *output; /* -o; "none" */
     char *label;
@@ -58,6 +65,10 @@ extern const struct iobm_option run_option_table[];
 
 /* Flags of opt_parse, by row; enough room for the table. */
 #define RUN_OPTIONS_MAX 64
+
+/* --precision without -i: repeats at most; the fewest that can be enough. */
+#define RUN_REPEATS_CAP   30
+#define RUN_REPEATS_LEAST 6
 
 /*
  * What can be said before the number of ranks is known: each combination that

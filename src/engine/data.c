@@ -23,8 +23,10 @@
 /* More than any memory, and far from where sums overflow. */
 #define TRANSFER_MAX_BYTES (INT64_C(1) << 46)
 
-/* Pool and stamps come from the same seed: keep their counters apart. */
-#define STAMP_STREAM UINT64_C(0x5354414d50)
+/* Pool and stamps come from the same seed: keep their counters apart.  Those
+ * of the repeats' seeds too. */
+#define STAMP_STREAM  UINT64_C(0x5354414d50)
+#define REPEAT_STREAM UINT64_C(0x524550454154)
 
 static void *small_pages(size_t bytes)
 {
@@ -63,11 +65,31 @@ static void fill_pool(struct data *data)
     }
 }
 
-static void pool_block(const struct data *data, int64_t block,
-                       unsigned char *out)
+static void pool_block(uint64_t seed, int64_t place, unsigned char *out)
 {
-    rng_fill(out, DATA_BLOCK_BYTES, data->seed,
-             (uint64_t)(block % DATA_POOL_BLOCKS * WORDS_PER_BLOCK));
+    rng_fill(out, DATA_BLOCK_BYTES, seed,
+             (uint64_t)(place % DATA_POOL_BLOCKS * WORDS_PER_BLOCK));
+}
+
+uint64_t data_key(uint64_t seed, int file)
+{
+    return rng_at(seed ^ STAMP_STREAM, (uint64_t)file);
+}
+
+/* Where in the pool a file begins. */
+static int64_t first_place(uint64_t key)
+{
+    return (int64_t)rng_below(key, 0, (uint64_t)DATA_POOL_BLOCKS);
+}
+
+int64_t data_pool_place(uint64_t key, int64_t block)
+{
+    return (first_place(key) + block) % DATA_POOL_BLOCKS;
+}
+
+uint64_t data_repeat_seed(uint64_t seed, int64_t repeat)
+{
+    return repeat == 0 ? seed : rng_at(seed ^ REPEAT_STREAM, (uint64_t)repeat);
 }
 
 enum iobm_status data_init(struct data *data, uint64_t seed, int file,
@@ -81,9 +103,8 @@ enum iobm_status data_init(struct data *data, uint64_t seed, int file,
     int64_t blocks = DATA_POOL_BLOCKS + window;
 
     *data = (struct data){.seed = seed};
-    data->key = rng_at(seed ^ STAMP_STREAM, (uint64_t)file);
-    data->first_block =
-        (int64_t)rng_below(data->key, 0, (uint64_t)DATA_POOL_BLOCKS);
+    data->key = data_key(seed, file);
+    data->first_block = first_place(data->key);
     if (most <= TRANSFER_MAX_BYTES) {
         data->pool_bytes = (size_t)(blocks * DATA_BLOCK_BYTES);
         data->scratch_bytes = (size_t)(window * DATA_BLOCK_BYTES);
@@ -121,7 +142,7 @@ static void make_blocks(struct data *data, int64_t first, int64_t count)
 {
     for (int64_t i = first; i < first + count; i++)
         if (!data->made[i]) {
-            pool_block(data, i, data->pool + i * DATA_BLOCK_BYTES);
+            pool_block(data->seed, i, data->pool + i * DATA_BLOCK_BYTES);
             data->made[i] = 1;
         }
 }
@@ -168,17 +189,28 @@ void data_warm(struct data *data, const struct iobm_op *op)
     data_prepare(data, &copy);
 }
 
+/* What a block of the file holds behind its stamp: in the pool, or made in
+ * 'room'. */
+static const unsigned char *behind_stamp(const struct data *data, int64_t block,
+                                         unsigned char *room)
+{
+    int64_t at = (data->first_block + block) % DATA_POOL_BLOCKS;
+
+    if (!data->made || data->made[at])
+        return data->pool + at * DATA_BLOCK_BYTES;
+    pool_block(data->seed, at, room);
+    return room;
+}
+
 /* One whole block of the file. */
 static void expect_block(const struct data *data, int64_t block,
                          unsigned char *out)
 {
-    int64_t at = (data->first_block + block) % DATA_POOL_BLOCKS;
+    const unsigned char *all = behind_stamp(data, block, out);
     uint64_t value = stamp(data, block);
 
-    if (data->made && !data->made[at])
-        pool_block(data, at, out);
-    else
-        memcpy(out, data->pool + at * DATA_BLOCK_BYTES, DATA_BLOCK_BYTES);
+    if (all != out)
+        memcpy(out, all, DATA_BLOCK_BYTES);
     memcpy(out, &value, sizeof(value));
 }
 
@@ -199,23 +231,50 @@ void data_expect(const struct data *data, int64_t offset, int64_t size,
     }
 }
 
-/* Index of the first byte of 'got' that is not as the file is at 'offset', or
- * -1. */
-static int64_t differs(const struct data *data, int64_t offset, int64_t bytes,
-                       const unsigned char *got)
+/* Whether 'bytes' from byte 'within' of a block on are as they should be. */
+static bool is_right(const struct data *data, int64_t block, int64_t within,
+                     int64_t bytes, const unsigned char *got)
+{
+    unsigned char room[DATA_BLOCK_BYTES];
+    const unsigned char *all = behind_stamp(data, block, room);
+    uint64_t value = stamp(data, block);
+    int64_t stamped = (int64_t)sizeof(value) - within;
+
+    if (stamped < 0)
+        stamped = 0;
+    if (stamped > bytes)
+        stamped = bytes;
+    return (stamped == 0 || memcmp(got, (unsigned char *)&value + within,
+                                   (size_t)stamped) == 0) &&
+           memcmp(got + stamped, all + within + stamped,
+                  (size_t)(bytes - stamped)) == 0;
+}
+
+static int64_t first_difference(const unsigned char *a, const unsigned char *b)
+{
+    int64_t i = 0;
+
+    while (a[i] == b[i])
+        i++;
+    return i;
+}
+
+int64_t data_first_wrong(const struct data *data, int64_t offset, int64_t bytes,
+                         const unsigned char *got)
 {
     unsigned char want[DATA_BLOCK_BYTES];
 
     for (int64_t done = 0, n; done < bytes; done += n) {
-        n = DATA_BLOCK_BYTES - (offset + done) % DATA_BLOCK_BYTES;
+        int64_t within = (offset + done) % DATA_BLOCK_BYTES;
+
+        n = DATA_BLOCK_BYTES - within;
         if (n > bytes - done)
             n = bytes - done;
-        data_expect(data, offset + done, n, want);
-        if (memcmp(got + done, want, (size_t)n) == 0)
+        if (is_right(data, (offset + done) / DATA_BLOCK_BYTES, within, n,
+                     got + done))
             continue;
-        for (int64_t i = 0; i < n; i++)
-            if (got[done + i] != want[i])
-                return done + i;
+        data_expect(data, offset + done, n, want);
+        return done + first_difference(got + done, want);
     }
     return -1;
 }
@@ -228,11 +287,28 @@ int64_t data_check(const struct data *data, const struct iobm_op *op)
         int64_t offset, wrong;
 
         bytes = iobm_op_piece(op, done, &offset);
-        wrong = differs(data, offset, bytes, buffer + done);
+        wrong = data_first_wrong(data, offset, bytes, buffer + done);
         if (wrong >= 0)
             return offset + wrong;
     }
     return -1;
+}
+
+uint64_t data_pool_word(uint64_t seed, int64_t place, int64_t word)
+{
+    return rng_at(seed, (uint64_t)(place * WORDS_PER_BLOCK + word));
+}
+
+int64_t data_pool_alike(uint64_t seed, int64_t place, int64_t from,
+                        int64_t bytes, const unsigned char *got)
+{
+    unsigned char block[DATA_BLOCK_BYTES];
+    int64_t alike = 0;
+
+    pool_block(seed, place, block);
+    for (int64_t i = 0; i < bytes; i++)
+        alike += got[i] == block[from + i];
+    return alike;
 }
 
 static int by_value(const void *a, const void *b)

@@ -10,7 +10,8 @@
  * blocks, so that it falls differently on each following 4 MiB, stripe or
  * chunk, and each file begins elsewhere in it.  What a block holds depends on
  * (seed, file, offset) alone, so that any rank can check what any other
- * wrote, whatever the transfer size and the layout.
+ * wrote, whatever the transfer size and the layout.  Each repeat of a write
+ * has a seed of its own, so that what an overwrite left behind shows.
  */
 
 #include <stdbool.h>
@@ -61,9 +62,17 @@ void data_warm(struct data *data, const struct iobm_op *op);
  * a buffer of their own.  Good until the next call. */
 void data_prepare(struct data *data, struct iobm_op *op);
 
+/* The seed of a repeat's data: repeat 0 has the run's own. */
+uint64_t data_repeat_seed(uint64_t seed, int64_t repeat);
+
 /* The expected bytes of [offset, offset + size) of the file into 'out'. */
 void data_expect(const struct data *data, int64_t offset, int64_t size,
                  unsigned char *out);
+
+/* Index of the first byte of 'got' that is not that of the file at 'offset' +
+ * index, or -1.  At the speed of memory while all is right. */
+int64_t data_first_wrong(const struct data *data, int64_t offset, int64_t bytes,
+                         const unsigned char *got);
 
 /* First wrong byte of an operation's buffer (as a file offset), or -1. */
 int64_t data_check(const struct data *data, const struct iobm_op *op);
@@ -74,5 +83,21 @@ int64_t data_check(const struct data *data, const struct iobm_op *op);
  * elsewhere the answer is the same. */
 void data_measure(const struct data *data, int64_t bytes, double *zlib_ratio,
                   double *duplicate_share);
+
+/*
+ * To find out whose a block is.  The stamp of block b of a file is
+ * rng_mix(key + b), of the file's key; its other bytes are those of block
+ * data_pool_place() of the pool of the seed.
+ */
+uint64_t data_key(uint64_t seed, int file);
+int64_t data_pool_place(uint64_t key, int64_t block);
+
+/* Eight bytes of a block of the pool, 0 <= word < DATA_BLOCK_BYTES / 8. */
+uint64_t data_pool_word(uint64_t seed, int64_t place, int64_t word);
+
+/* How many of 'got' are as in the pool block at 'place', from its byte 'from'
+ * on, up to 'from' + 'bytes' <= DATA_BLOCK_BYTES. */
+int64_t data_pool_alike(uint64_t seed, int64_t place, int64_t from,
+                        int64_t bytes, const unsigned char *got);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The dirty share by cachestat(2), on a descriptor of its own: see dirty.h. */
+/* The dirty share by cachestat(2): see dirty.h. */
 
 #include "engine/dirty.h"
 
@@ -23,12 +23,14 @@ static double dirty_pages(int fd, int64_t offset, int64_t bytes)
     return (double)(stat.dirty + stat.writeback);
 }
 
-static double ask(int fd, int64_t offset, int64_t bytes)
+double dirty_share_of(int fd, int64_t offset, int64_t bytes)
 {
     int64_t page = sysconf(_SC_PAGESIZE);
     int64_t step = bytes / SAMPLES / page * page;
     double dirty = 0, pages = 0;
 
+    if (bytes <= 0)
+        return NAN;
     if (bytes <= SAMPLES * SAMPLE_BYTES)
         step = 0;
     for (int64_t i = 0; i < (step ? SAMPLES : 1); i++) {
@@ -55,7 +57,7 @@ double dirty_share(const char *path, int64_t offset, int64_t bytes)
     fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return NAN;
-    share = ask(fd, offset, bytes);
+    share = dirty_share_of(fd, offset, bytes);
     close(fd);
     return share;
 }

@@ -18,4 +18,7 @@
  */
 double dirty_share(const char *path, int64_t offset, int64_t bytes);
 
+/* The same of an open file: no open that a server would have to answer. */
+double dirty_share_of(int fd, int64_t offset, int64_t bytes);
+
 #endif

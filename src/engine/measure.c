@@ -10,9 +10,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,19 +23,22 @@
 #include "engine/phase.h"
 #include "engine/reduce.h"
 
-#define MARKS_ROOM 4096
+#define SLOTS_LEAST 32
+#define MARKS_ROOM  4096
 
 struct work {
     void *file, *plan;
     struct data data;
     void *buffer;
+    struct phase_log *log; /* NULL: keep nothing */
     int64_t (*mark_room)[2];
-    struct marks marks;
+    void *slot_room;
     struct phase_input in;
     struct phase_output out;
     int64_t outer_from_ns, outer_to_ns; /* this rank's clock */
     int64_t late_ns;
     int64_t start_utc_ns;
+    double cpu_s;
 };
 
 static int64_t part_bytes(const struct measure_phase *phase)
@@ -54,7 +59,9 @@ static void work_release(struct work *work)
 {
     data_release(&work->data);
     free(work->buffer);
+    free(work->log);
     free(work->mark_room);
+    free(work->slot_room);
     free(work->plan);
     free(work->file);
 }
@@ -118,6 +125,38 @@ static void warm(const struct measure *measure,
     }
 }
 
+/* Slots of a second for a rank that moves 1 MiB/s, the same on all ranks: a
+ * small part has no use for 2.4 MB of them. */
+static size_t slots_room(const struct layout *layout)
+{
+    int64_t room = layout->total_bytes / layout->parts >> 20;
+
+    return room < SLOTS_LEAST  ? SLOTS_LEAST
+           : room > SLOTS_ROOM ? SLOTS_ROOM
+                               : (size_t)room;
+}
+
+/* Memory for what is kept of the operations, all of it touched. */
+static enum iobm_status make_log(const struct layout *layout, struct work *work,
+                                 struct iobm_error *err)
+{
+    size_t room = slots_room(layout);
+
+    work->log = calloc(1, sizeof(*work->log));
+    work->mark_room = malloc(MARKS_ROOM * sizeof(*work->mark_room));
+    work->slot_room = malloc(slots_bytes(room));
+    if (!work->log || !work->mark_room || !work->slot_room)
+        return iobm_fail(err, IOBM_ENOMEM,
+                         "cannot allocate histograms and marks");
+    for (int c = 0; c < PHASE_CLASSES; c++)
+        hist_init(&work->log->hist[c]);
+    slots_init(&work->log->slots, work->slot_room, room, 0, SLOTS_WIDTH_NS);
+    memset(work->mark_room, 0, MARKS_ROOM * sizeof(*work->mark_room));
+    work->log->marks.at = work->mark_room;
+    work->log->marks.room = MARKS_ROOM;
+    return IOBM_OK;
+}
+
 /* Everything that can be done before the clock starts. */
 static enum iobm_status prepare(const struct measure *measure,
                                 const struct measure_phase *phase,
@@ -134,11 +173,11 @@ static enum iobm_status prepare(const struct measure *measure,
 
     work->file = calloc(1, backend->file_size ? backend->file_size : 1);
     work->plan = calloc(1, measure->workload->state_size);
-    work->mark_room = calloc(MARKS_ROOM, sizeof(*work->mark_room));
-    if (!work->file || !work->plan || !work->mark_room)
+    if (!work->file || !work->plan)
         return iobm_fail(err, IOBM_ENOMEM, "cannot allocate a phase");
-    work->marks.at = work->mark_room;
-    work->marks.room = MARKS_ROOM;
+    status = measure->bare ? IOBM_OK : make_log(phase->layout, work, err);
+    if (status != IOBM_OK)
+        return status;
     status = measure->workload->plan(work->plan, &plan, err);
     if (status != IOBM_OK)
         return status;
@@ -174,17 +213,38 @@ static void fill_input(const struct measure *measure,
         .sync_each = each,
         .sync_end = write && phase->sync == MEASURE_SYNC_END,
         .sync_always = group,
-        .ask_dirty =
-            write && !phase->device && !phase->layout->strided &&
-            (measure->backend->caps &
-             (IOBM_CAP_PERSISTENT | IOBM_CAP_MAPPED)) == IOBM_CAP_PERSISTENT,
+        .ask_dirty = write && !phase->device && !phase->layout->strided &&
+                     measure->backend->descriptor &&
+                     !(measure->backend->caps & IOBM_CAP_MAPPED),
         .data = write ? &work->data : NULL,
         .buffer = work->buffer,
         .stop = measure->stop,
         .watch = measure->watch,
-        .marks = &work->marks,
+        .log = work->log,
     };
     describe_open(phase, &work->in.how);
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage used;
+
+    if (getrusage(RUSAGE_SELF, &used) != 0)
+        return NAN;
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
+/* The timed part.  Slots of time begin at 'start_ns' of this rank's clock. */
+static void run_timed(struct work *work, int64_t start_ns)
+{
+    double before_s;
+
+    if (work->log)
+        work->log->slots.origin_ns = work->log->slots.from_ns = start_ns;
+    before_s = cpu_seconds();
+    phase_run(&work->in, &work->out);
+    work->cpu_s = cpu_seconds() - before_s;
 }
 
 /* From the common start to the end barrier. */
@@ -198,6 +258,7 @@ static enum iobm_status run_timed_all(const struct measure *measure,
     work->outer_from_ns = clock_now_ns();
     if (phase->barrier_start) {
         status = par_barrier_all(measure->comm, err);
+        start_ns = clock_now_ns();
         work->start_utc_ns = clock_utc_ns();
         if (status != IOBM_OK)
             return status;
@@ -209,7 +270,7 @@ static enum iobm_status run_timed_all(const struct measure *measure,
         work->late_ns = timeline_wait(start_ns);
     }
     beat_begin(&measure->stop->beat);
-    phase_run(&work->in, &work->out);
+    run_timed(work, start_ns);
     status = stop_barrier_all(measure->stop, err);
     work->outer_to_ns = clock_now_ns();
     watch_enter(measure->watch, WATCH_AROUND);
@@ -320,21 +381,21 @@ static void count_others(int others, struct iobm_error *err)
 }
 
 /* The phase has been run: settle, agree and reduce. */
-static enum iobm_status conclude_all(const struct measure *measure,
-                                     const struct measure_phase *phase,
-                                     struct work *work,
-                                     struct iobm_phase_row *row,
-                                     struct iobm_rank_row *ranks,
-                                     struct iobm_error *err)
+static enum iobm_status conclude_all(
+    const struct measure *measure, const struct measure_phase *phase,
+    struct work *work, struct iobm_phase_row *row, struct iobm_rank_row *ranks,
+    struct iobm_detail *detail, struct iobm_error *err)
 {
     struct iobm_error local = {.rank = -1};
     struct iobm_error other;
     const struct reduce_input reduce = {
         .out = &work->out,
-        .marks = &work->marks,
+        .log = work->log,
         .outer_ns = work->outer_to_ns - work->outer_from_ns,
         .late_ns = work->late_ns,
+        .cpu_s = work->cpu_s,
         .part = phase->part,
+        .kind = phase->kind,
         .transfer_bytes = phase->layout->transfer_bytes,
         .seed = phase->data_seed,
     };
@@ -359,7 +420,8 @@ static enum iobm_status conclude_all(const struct measure *measure,
     }
     if (outcome == IOBM_ESTOPPED)
         outcome = name_signal_all(measure, &local);
-    status = reduce_phase_all(measure, &reduce, outcome, row, ranks, &other);
+    status =
+        reduce_phase_all(measure, &reduce, outcome, row, ranks, detail, &other);
     if (outcome == IOBM_OK && status != IOBM_OK) {
         outcome = status;
         local = other;
@@ -375,6 +437,7 @@ enum iobm_status measure_phase_all(const struct measure *measure,
                                    const struct measure_phase *phase,
                                    struct iobm_phase_row *row,
                                    struct iobm_rank_row *ranks,
+                                   struct iobm_detail *detail,
                                    struct iobm_error *err)
 {
     struct work work = {0};
@@ -395,7 +458,7 @@ enum iobm_status measure_phase_all(const struct measure *measure,
         clock_iso8601(row->started_utc, sizeof(row->started_utc),
                       work.start_utc_ns);
     if (status == IOBM_OK)
-        status = conclude_all(measure, phase, &work, row, ranks, err);
+        status = conclude_all(measure, phase, &work, row, ranks, detail, err);
     if (row)
         fill_status(status, err, row);
     work_release(&work);

@@ -31,6 +31,8 @@ struct measure {
     const struct iobm_backend *backend;
     void *state; /* the back end's, started */
     const struct iobm_workload *workload;
+    bool bare; /* keep nothing of single operations: no marks, no histograms,
+                  and none of the figures made from them; for the self-test */
 };
 
 /* What one phase is to do; 'part' and 'path' are this rank's own. */
@@ -55,11 +57,17 @@ struct measure_phase {
  * IOBM_EIO, ..., or IOBM_ESTOPPED, row->status, reason and the bytes moved
  * are filled all the same, and every rate is NaN.  IOBM_EINVALID: measured,
  * but not to be trusted; the row says why.
+ *
+ * 'detail' (rank 0; NULL: not wanted) gets the series, seconds, classes,
+ * latency and changes of the phase, of which it has none yet; their 'phase'
+ * and 'repeat' are those of the row.  A phase that failed has classes and
+ * latency alone, and so has one whose clocks cannot be trusted.
  */
 enum iobm_status measure_phase_all(const struct measure *measure,
                                    const struct measure_phase *phase,
                                    struct iobm_phase_row *row,
                                    struct iobm_rank_row *ranks,
+                                   struct iobm_detail *detail,
                                    struct iobm_error *err) IOBM_CHECK;
 
 #endif

@@ -3,7 +3,8 @@
 /*
  * The timed loop.  Everything that can be done before or after it is done
  * elsewhere: between the first and the last stamp there is the back end, the
- * stamping of the data, and two readings of the clock per operation.
+ * stamping of the data, one or two readings of the clock per operation, and a
+ * few additions to what is kept of it.
  */
 
 #include "engine/phase.h"
@@ -39,23 +40,51 @@ static bool must_stop(const struct phase_input *in, struct phase_output *out)
     return true;
 }
 
-static enum iobm_status one_op(const struct phase_input *in, struct iobm_op *op,
-                               struct iobm_error *err)
+bool phase_shares_stamps(const struct phase_input *in)
+{
+    return !in->sync_each && (in->kind == IOBM_OP_READ ||
+                              in->how.transfer_bytes <= DATA_BLOCK_BYTES);
+}
+
+static void log_class(const struct phase_input *in, enum phase_class class,
+                      int64_t ns)
+{
+    if (in->log)
+        hist_add(&in->log->hist[class], ns);
+}
+
+/* After a transfer at 'from_ns', if at all. */
+static enum iobm_status sync_op(const struct phase_input *in, int64_t from_ns,
+                                enum iobm_status status, struct iobm_error *err)
+{
+    struct iobm_error late;
+    enum iobm_status synced;
+
+    if (status != IOBM_OK && !in->sync_always)
+        return status;
+    synced = in->backend->sync(in->state, in->file, &late);
+    if (synced == IOBM_OK)
+        log_class(in, PHASE_SYNC, clock_now_ns() - from_ns);
+    else if (status == IOBM_OK)
+        *err = late;
+    return status == IOBM_OK ? synced : status;
+}
+
+/* One turn, and when its transfer was over. */
+static inline enum iobm_status one_op(const struct phase_input *in,
+                                      struct iobm_op *op, int64_t *moved_ns,
+                                      struct iobm_error *err)
 {
     enum iobm_status status = IOBM_OK;
 
     op->done = 0;
     if (op->size > 0 || in->collective)
         status = in->backend->xfer(in->state, in->file, op, err);
-    if (in->sync_each && (status == IOBM_OK || in->sync_always)) {
-        struct iobm_error late;
-        enum iobm_status synced = in->backend->sync(in->state, in->file, &late);
-
-        if (status == IOBM_OK && synced != IOBM_OK) {
-            status = synced;
-            *err = late;
-        }
-    }
+    op->end_ns = *moved_ns = clock_now_ns();
+    if (!in->sync_each)
+        return status;
+    status = sync_op(in, *moved_ns, status, err);
+    op->end_ns = clock_now_ns();
     return status;
 }
 
@@ -81,25 +110,55 @@ static bool next_op(const struct phase_input *in, bool going, int64_t turn,
     return true;
 }
 
+/* Keep a transfer that succeeded, from its start to 'moved_ns'.  Whether
+ * this took longer than it mostly does. */
+static inline bool keep(struct phase_log *log, const struct iobm_op *op,
+                        int64_t moved_ns)
+{
+    size_t slot = log->slots.current;
+    int64_t spent = moved_ns - op->start_ns;
+
+    hist_add(&log->hist[PHASE_TRANSFER], spent);
+    slots_add(&log->slots, op->end_ns, spent, op->done);
+    return log->slots.current != slot;
+}
+
+static inline bool mark(struct marks *marks, int64_t now_ns, int64_t bytes)
+{
+    size_t count = marks->count;
+
+    marks_add(marks, now_ns, bytes);
+    return marks->count != count;
+}
+
+static inline void point_buffer(const struct phase_input *in,
+                                struct iobm_op *op)
+{
+    if (op->size == 0)
+        return;
+    if (in->kind == IOBM_OP_WRITE)
+        data_prepare(in->data, op);
+    else
+        op->buffer = in->buffer;
+}
+
 static void transfer(const struct phase_input *in, struct phase_output *out)
 {
     struct iobm_op op = {.kind = in->kind};
-    int64_t previous_ns = out->start_ns;
+    const bool shares = phase_shares_stamps(in);
+    int64_t previous_ns = out->start_ns, free_ns = clock_now_ns();
     int64_t poll_ns = out->start_ns + STOP_POLL_NS;
     bool going = true;
 
     for (int64_t turn = 0; next_op(in, going, turn, &op); turn++) {
         struct iobm_error err;
         enum iobm_status status;
-        int64_t spent;
+        int64_t moved_ns, spent;
+        bool paused = false; /* something took time that is no operation's */
 
-        if (op.size > 0 && in->kind == IOBM_OP_WRITE)
-            data_prepare(in->data, &op);
-        else if (op.size > 0)
-            op.buffer = in->buffer;
-        op.start_ns = clock_now_ns();
-        status = one_op(in, &op, &err);
-        op.end_ns = clock_now_ns();
+        point_buffer(in, &op);
+        op.start_ns = shares ? free_ns : clock_now_ns();
+        status = one_op(in, &op, &moved_ns, &err);
 
         out->prepare_ns += op.start_ns - previous_ns;
         previous_ns = op.end_ns;
@@ -108,8 +167,13 @@ static void transfer(const struct phase_input *in, struct phase_output *out)
         if (spent > out->latency_max_ns)
             out->latency_max_ns = spent;
         out->bytes += op.done;
-        out->ops += op.size > 0 && status == IOBM_OK;
-        marks_add(in->marks, op.end_ns, out->bytes);
+        if (op.size > 0 && status == IOBM_OK) {
+            out->ops++;
+            if (in->log)
+                paused = keep(in->log, &op, moved_ns);
+        }
+        if (in->log)
+            paused |= mark(&in->log->marks, op.end_ns, out->bytes);
         watch_beat(in->watch, op.end_ns, out->bytes);
 
         if (status != IOBM_OK) {
@@ -119,7 +183,9 @@ static void transfer(const struct phase_input *in, struct phase_output *out)
         } else if (going && (in->stop->flag || op.end_ns >= poll_ns)) {
             going = !must_stop(in, out);
             poll_ns = op.end_ns + STOP_POLL_NS;
+            paused = true;
         }
+        free_ns = shares && paused ? clock_now_ns() : op.end_ns;
     }
 }
 
@@ -127,13 +193,17 @@ static void sync_file(const struct phase_input *in, struct phase_output *out)
 {
     struct iobm_error err;
     enum iobm_status status;
+    int64_t from_ns;
 
     if (!in->sync_end || (out->status != IOBM_OK && !in->sync_always))
         return;
     watch_enter(in->watch, WATCH_SYNC);
+    from_ns = clock_now_ns();
     status = in->backend->sync(in->state, in->file, &err);
     if (status != IOBM_OK)
         fail(out, status, &err);
+    else
+        log_class(in, PHASE_SYNC, clock_now_ns() - from_ns);
 }
 
 static void close_file(const struct phase_input *in, struct phase_output *out)
@@ -143,40 +213,53 @@ static void close_file(const struct phase_input *in, struct phase_output *out)
 
     watch_enter(in->watch, WATCH_CLOSE);
     status = in->backend->close(in->state, in->file, &err);
+    out->close_end_ns = clock_now_ns();
     if (status != IOBM_OK)
         fail(out, status, &err);
+    else
+        log_class(in, PHASE_CLOSE, out->close_end_ns - out->sync_end_ns);
 }
 
-void phase_run(const struct phase_input *in, struct phase_output *out)
+static enum iobm_status open_file(const struct phase_input *in,
+                                  struct phase_output *out)
 {
     struct iobm_error err;
     enum iobm_status status;
 
-    *out = (struct phase_output){.status = IOBM_OK, .dirty_share = NAN};
     watch_enter(in->watch, WATCH_OPEN);
     out->open_start_ns = clock_now_ns();
     status = in->backend->open(in->state, &in->how, in->file, &err);
     out->start_ns = clock_now_ns();
-    marks_init(in->marks, in->marks->at, in->marks->room, out->start_ns);
-    if (status != IOBM_OK) {
-        fail(out, status, &err);
-        stop_tell(in->stop);
-        out->io_end_ns = out->sync_end_ns = out->close_end_ns = out->start_ns;
-        watch_enter(in->watch, WATCH_IDLE);
-        return;
+    if (in->log)
+        marks_init(&in->log->marks, in->log->marks.at, in->log->marks.room,
+                   out->start_ns);
+    if (status == IOBM_OK) {
+        log_class(in, PHASE_OPEN, out->start_ns - out->open_start_ns);
+        return IOBM_OK;
     }
+    fail(out, status, &err);
+    stop_tell(in->stop);
+    out->io_end_ns = out->sync_end_ns = out->close_end_ns = out->start_ns;
+    watch_enter(in->watch, WATCH_IDLE);
+    return status;
+}
 
+void phase_run(const struct phase_input *in, struct phase_output *out)
+{
+    *out = (struct phase_output){.status = IOBM_OK, .dirty_share = NAN};
+    if (open_file(in, out) != IOBM_OK)
+        return;
     watch_enter(in->watch, WATCH_TRANSFER);
     transfer(in, out);
     out->io_end_ns = clock_now_ns();
     if (in->ask_dirty && out->status == IOBM_OK)
         out->dirty_share =
-            dirty_share(in->how.path, in->how.first_byte, in->how.part_bytes);
+            dirty_share_of(in->backend->descriptor(in->file),
+                           in->how.first_byte, in->how.part_bytes);
     sync_file(in, out);
     out->sync_end_ns = clock_now_ns();
     out->latency_sum_ns += out->sync_end_ns - out->io_end_ns;
     beat_poll(&in->stop->beat); /* sync and close may each take long */
     close_file(in, out);
-    out->close_end_ns = clock_now_ns();
     watch_enter(in->watch, WATCH_IDLE);
 }

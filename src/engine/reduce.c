@@ -4,7 +4,8 @@
  * From the ranks' stamps to figures.  What every figure means is in
  * stats/bandwidth.h and docs/method.md; here is only who computes what where:
  * each rank puts its own times on the global timeline, rank 0 reduces, and
- * the windows that need progress marks are summed over all.
+ * what needs each rank's marks and histograms is summed over all
+ * (engine/detail.c).
  */
 
 #include "engine/reduce.h"
@@ -13,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/detail.h"
+#include "stats/ends.h"
 #include "stats/spread.h"
 
 #define NS_PER_S INT64_C(1000000000)
@@ -21,7 +24,9 @@
 struct sent {
     struct iobm_rank_row row;
     int64_t open_ns, io_end_ns, close_ns; /* global */
-    double dirty_share;
+    double dirty_share, cpu_s;
+    int64_t check_failed; /* of this rank's clock */
+    struct detail_extent extent;
 };
 
 static void fill_sent(const struct measure *measure,
@@ -56,6 +61,11 @@ static void fill_sent(const struct measure *measure,
             ? (double)row->bytes * 1e9 / (double)(row->end_ns - row->start_ns)
             : NAN;
     sent->dirty_share = out->dirty_share;
+    sent->cpu_s = in->cpu_s;
+    sent->check_failed = line->check_failed;
+    detail_extent_init(&sent->extent);
+    if (in->log)
+        detail_extent_of(in->log, &sent->extent);
     sent->open_ns = timeline_global(line, out->open_start_ns, &spare);
     sent->io_end_ns = timeline_global(line, out->io_end_ns, &spare);
     sent->close_ns = timeline_global(line, out->close_end_ns, &spare);
@@ -75,17 +85,57 @@ static void clear_rates(struct iobm_phase_row *row)
     row->imbalance = row->rate_cov = row->rate_jain = NAN;
     row->node_eta2 = row->node_p = NAN;
     row->rank_min_Bps = row->rank_max_Bps = NAN;
-    row->duty_pct = row->prepare_pct = NAN;
+    row->duty_pct = row->prepare_pct = row->overhead_pct = NAN;
     row->seconds = row->seconds_outer = row->start_skew_s = NAN;
     row->first_start_ns = row->last_start_ns = -1;
     row->first_end_ns = row->last_end_ns = -1;
 }
 
+/* What lies in time within the phase. */
+static void clear_structure(struct iobm_phase_row *row)
+{
+    row->ramp_ranks = row->ramp_nodes = -1;
+    row->tail_ranks = row->tail_nodes = -1;
+    row->ramp_s = row->tail_s = NAN;
+    row->shape[0] = '\0';
+    row->warmup_s = NAN;
+    row->changes = row->cliff_bytes = -1;
+    row->cliff_before_Bps = row->cliff_after_Bps = NAN;
+    row->sustained_Bps = NAN;
+}
+
+static void clear_latency(struct iobm_phase_row *row)
+{
+    row->latency_min_s = row->latency_mean_s = NAN;
+    row->latency_p50_s = row->latency_p90_s = NAN;
+    row->latency_p99_s = row->latency_p999_s = NAN;
+}
+
+/* What is found out around the phase, not from it. */
+static void clear_evidence(struct iobm_phase_row *row)
+{
+    row->cache_verdict[0] = row->cache_witness[0] = '\0';
+    row->cache_method[0] = '\0';
+    row->cached_pct = row->resident_pct = row->dirty_left_pct = NAN;
+    row->direct_not_honoured = row->faster_than_link = -1;
+    row->link_Bps = row->link_moved_bytes = row->device_bytes = NAN;
+    row->working_set_pct = NAN;
+    row->major_faults = row->swapped_bytes = row->memory_limit_hits = -1;
+    row->memory_stall_pct = row->cpu_busy_pct = NAN;
+    row->cpu_wait_pct = row->cpu_steal_pct = row->cpu_s = NAN;
+    row->verify_bytes = row->verify_errors = -1;
+    row->trust[0] = row->checks[0] = '\0';
+}
+
 void reduce_begin(const struct measure *measure, struct iobm_phase_row *row,
                   struct iobm_rank_row *ranks)
 {
-    if (row)
+    if (row) {
         clear_rates(row);
+        clear_structure(row);
+        clear_latency(row);
+        clear_evidence(row);
+    }
     for (int r = 0; ranks && r < measure->comm->size; r++) {
         const char *host = measure->map->host[measure->map->node_of[r]];
 
@@ -109,6 +159,8 @@ static void sum_up(const struct measure *measure, const struct sent *all,
     double dirty = 0;
     int64_t latest_bound = 0, most = 0;
 
+    row->cpu_s = 0;
+    row->clock_failed = 0;
     for (int r = 0; r < measure->comm->size; r++) {
         const struct iobm_rank_row *one = &all[r].row;
 
@@ -116,6 +168,8 @@ static void sum_up(const struct measure *measure, const struct sent *all,
         row->ops += one->ops;
         row->errors += one->errors;
         row->late_ranks += one->late_ns > 0;
+        row->clock_failed |= all[r].check_failed;
+        row->cpu_s += all[r].cpu_s;
         row->open_max_s = larger(row->open_max_s, (double)one->open_ns / 1e9);
         row->sync_max_s = larger(row->sync_max_s, (double)one->sync_ns / 1e9);
         row->close_max_s =
@@ -138,6 +192,9 @@ static void sum_up(const struct measure *measure, const struct sent *all,
         duration > 0 ? 100.0 * (double)latency / (double)duration : NAN;
     row->prepare_pct =
         duration > 0 ? 100.0 * (double)prepare / (double)duration : NAN;
+    if (duration > 0 && row->op_cost_ns > 0)
+        row->overhead_pct =
+            100.0 * row->op_cost_ns * (double)row->ops / (double)duration;
 }
 
 /* Whether the exchanges disagreed at a point that is not yet saved: before
@@ -221,16 +278,31 @@ static enum iobm_status fill_spread(const struct measure *measure,
     return IOBM_OK;
 }
 
-/* Rank 0's part of the windows: where they lie; -1 bounds: there is none. */
+/* Where the windows lie; -1 bounds: there is none. */
 struct windows {
     int64_t steady_from, steady_to;
     int64_t q90_from, q90_to;
     int64_t s0, s1, e0, e1;
 };
 
+static const struct windows no_windows = {-1, -1, -1, -1, -1, -1, -1, -1};
+
 /* bw_stone(D) for these, where the phase lasted as long. */
 #define STONES 4
 static const int64_t stones_s[STONES] = {10, 30, 60, 300};
+
+/* Bytes that are summed over the ranks: V_i at these times. */
+enum {
+    AT_STEADY_FROM,
+    AT_STEADY_TO,
+    AT_Q90_FROM,
+    AT_Q90_TO,
+    AT_S1,
+    AT_E0,
+    ACTIVE, /* ranks with bytes */
+    AT_STONE,
+    SUMS = AT_STONE + STONES
+};
 
 static void find_windows(const struct bw_rank *ranks, int n,
                          const struct bw_result *bw, struct windows *w)
@@ -258,11 +330,11 @@ static double bytes_at(const struct reduce_input *in, const struct sent *mine,
     /* The two clocks differ by far less than the ns that a double loses. */
     ahead += (int64_t)((double)(out->sync_end_ns - out->start_ns - span) *
                        (double)ahead / (double)span);
-    return marks_bytes_at(in->marks, out->start_ns + ahead);
+    return marks_bytes_at(&in->log->marks, out->start_ns + ahead);
 }
 
 /* Rank 0: the virtual stonewalls, from all ranks' bytes at each. */
-static void fill_stones(const struct windows *w, const double *bytes,
+static void fill_stones(const struct windows *w, const int64_t *bytes,
                         struct iobm_phase_row *row)
 {
     double *const rates[STONES] = {
@@ -271,51 +343,51 @@ static void fill_stones(const struct windows *w, const double *bytes,
 
     for (int i = 0; i < STONES; i++)
         if (w->e1 - w->s0 >= stones_s[i] * NS_PER_S)
-            *rates[i] = bytes[i] / (double)stones_s[i];
+            *rates[i] = (double)bytes[i] / (double)stones_s[i];
 }
 
-/* All ranks: what the windows hold, summed; rank 0 turns it into rates. */
-static enum iobm_status fill_windows_all(
-    const struct measure *measure, const struct reduce_input *in,
-    const struct sent *mine, struct windows *w, const struct bw_result *bw,
-    struct iobm_phase_row *row, struct iobm_error *err)
+/* What this rank adds.  Whole bytes: sums of them are exact, and half a byte
+ * of each rank is nothing. */
+static void fill_sums(const struct reduce_input *in, const struct sent *mine,
+                      const struct windows *w, int64_t *sums)
 {
-    double sums[5 + STONES] = {0};
-    double seconds, ramp, tail;
-    enum iobm_status status =
-        par_bcast_all(measure->comm, w, sizeof(*w), 0, err);
+    const int64_t at_ns[] = {w->steady_from, w->steady_to, w->q90_from,
+                             w->q90_to,      w->s1,        w->e0};
 
-    if (status != IOBM_OK)
-        return status;
-    if (mine->row.bytes > 0) {
-        sums[0] = bytes_at(in, mine, w->steady_to) -
-                  bytes_at(in, mine, w->steady_from);
-        sums[1] =
-            bytes_at(in, mine, w->q90_to) - bytes_at(in, mine, w->q90_from);
-        sums[2] = bytes_at(in, mine, w->s1);
-        sums[3] = bytes_at(in, mine, w->e0);
-        sums[4] = 1;
-        for (int i = 0; i < STONES; i++)
-            sums[5 + i] = bytes_at(in, mine, w->s0 + stones_s[i] * NS_PER_S);
-    }
-    status = par_sum_all(measure->comm, sums, 5 + STONES, err);
-    if (status != IOBM_OK || measure->comm->rank != 0)
-        return status;
+    if (mine->row.bytes == 0)
+        return;
+    for (int i = 0; i < ACTIVE; i++)
+        sums[i] = llround(bytes_at(in, mine, at_ns[i]));
+    sums[ACTIVE] = 1;
+    for (int i = 0; i < STONES; i++)
+        sums[AT_STONE + i] =
+            llround(bytes_at(in, mine, w->s0 + stones_s[i] * NS_PER_S));
+}
+
+/* Rank 0: what the windows hold, as rates. */
+static void fill_windows(const struct reduce_input *in, const struct windows *w,
+                         const struct bw_result *bw, const int64_t *sums,
+                         struct iobm_phase_row *row)
+{
+    double inside = (double)(sums[AT_STEADY_TO] - sums[AT_STEADY_FROM]);
+    double ramp, tail;
+
     if (w->steady_to > w->steady_from) {
-        seconds = (double)(w->steady_to - w->steady_from) / 1e9;
-        row->bw_steady_Bps = sums[0] / seconds;
-        row->bw_steady_edge_pct =
-            sums[0] > 0
-                ? 100.0 * sums[4] * (double)in->transfer_bytes / (2.0 * sums[0])
-                : NAN;
-        bw_losses(bw, row->bw_steady_Bps, sums[2], sums[3], &ramp, &tail);
+        row->bw_steady_Bps =
+            inside / ((double)(w->steady_to - w->steady_from) / 1e9);
+        row->bw_steady_edge_pct = inside > 0 ? 100.0 * (double)sums[ACTIVE] *
+                                                   (double)in->transfer_bytes /
+                                                   (2.0 * inside)
+                                             : NAN;
+        bw_losses(bw, row->bw_steady_Bps, (double)sums[AT_S1],
+                  (double)sums[AT_E0], &ramp, &tail);
         row->loss_ramp_pct = 100.0 * ramp;
         row->loss_tail_pct = 100.0 * tail;
     }
-    fill_stones(w, sums + 5, row);
+    fill_stones(w, sums + AT_STONE, row);
     if (w->q90_to > w->q90_from)
-        row->bw_q90_Bps = sums[1] / ((double)(w->q90_to - w->q90_from) / 1e9);
-    return IOBM_OK;
+        row->bw_q90_Bps = (double)(sums[AT_Q90_TO] - sums[AT_Q90_FROM]) /
+                          ((double)(w->q90_to - w->q90_from) / 1e9);
 }
 
 static void to_bw_ranks(const struct sent *all, int n, struct bw_rank *ranks)
@@ -378,14 +450,20 @@ static enum iobm_status check_clock(const struct reduce_input *in,
                      "the bandwidth is a lower bound by rank 0's clock");
 }
 
+/* What rank 0 tells all of how to sum up. */
+struct shared {
+    struct windows windows;
+    struct detail_plan plan;
+};
+
 /* What a phase is reduced from; the arrays are rank 0's. */
 struct gathered {
     struct sent mine;
     struct sent *all;
     struct bw_rank *ranks;
-    int64_t check_failed; /* of any clock */
     struct bw_result bw;
-    struct windows windows;
+    int64_t moving_from, moving_to; /* all ranks, or most, move bytes */
+    struct shared shared;
 };
 
 static enum iobm_status gather_all(const struct measure *measure,
@@ -403,12 +481,61 @@ static enum iobm_status gather_all(const struct measure *measure,
     if (status != IOBM_OK)
         return status;
     fill_sent(measure, in, &g->mine);
-    g->check_failed = measure->timeline->check_failed;
-    status = par_max_all(measure->comm, &g->check_failed, 1, err);
-    if (status == IOBM_OK)
-        status = par_gather_all(measure->comm, &g->mine, sizeof(g->mine),
-                                g->all, err);
-    return status;
+    return par_gather_all(measure->comm, &g->mine, sizeof(g->mine), g->all,
+                          err);
+}
+
+/* Rank 0: who began late and who was at work to the last. */
+static enum iobm_status fill_ends(const struct measure *measure,
+                                  const struct bw_rank *ranks,
+                                  struct iobm_phase_row *row,
+                                  struct iobm_error *err)
+{
+    struct ends ends;
+
+    if (!ends_find(ranks, measure->map->node_of, (size_t)measure->comm->size,
+                   &ends))
+        return iobm_fail(err, IOBM_ENOMEM, "cannot compare the ranks' ends");
+    row->ramp_ranks = (int64_t)ends.ramp_ranks;
+    row->ramp_nodes = (int64_t)ends.ramp_nodes;
+    row->ramp_s = ends.ramp_s;
+    row->tail_ranks = (int64_t)ends.tail_ranks;
+    row->tail_nodes = (int64_t)ends.tail_nodes;
+    row->tail_s = ends.tail_s;
+    return IOBM_OK;
+}
+
+/* Rank 0: when bytes move on all ranks, else on most; not while they sync.
+ * Changes 'ranks'. */
+static void find_moving(struct bw_rank *ranks, int n, int64_t *from_ns,
+                        int64_t *to_ns)
+{
+    *from_ns = *to_ns = -1;
+    for (int r = 0; r < n; r++)
+        ranks[r].end_ns = ranks[r].io_end_ns;
+    if (!bw_window(ranks, (size_t)n, 1.0, from_ns, to_ns) &&
+        !bw_window(ranks, (size_t)n, 0.9, from_ns, to_ns))
+        *from_ns = *to_ns = -1;
+}
+
+/* Rank 0: what is to be looked at in time, once the clocks are known to be
+ * right. */
+static enum iobm_status plan_in_time(const struct measure *measure,
+                                     struct gathered *g,
+                                     struct iobm_phase_row *row,
+                                     struct iobm_error *err)
+{
+    struct detail_plan *plan = &g->shared.plan;
+    int64_t span_ns = g->bw.e1 - g->bw.s0;
+    enum iobm_status status = fill_ends(measure, g->ranks, row, err);
+
+    if (status != IOBM_OK)
+        return status;
+    find_windows(g->ranks, measure->comm->size, &g->bw, &g->shared.windows);
+    find_moving(g->ranks, measure->comm->size, &g->moving_from, &g->moving_to);
+    plan->in_time = g->bw.bytes > 0;
+    detail_grid_init(&plan->grid, g->bw.s0, span_ns > 0 ? span_ns : 1);
+    return IOBM_OK;
 }
 
 /* Rank 0: all that takes the stamps alone. */
@@ -422,9 +549,10 @@ static enum iobm_status reduce_rank0(const struct measure *measure,
     int n = measure->comm->size;
     enum iobm_status status;
 
-    row->clock_failed = g->check_failed;
     row->clock_anomaly = any_anomaly(measure->timeline);
     sum_up(measure, g->all, row);
+    for (int r = 0; r < n; r++)
+        detail_extent_add(&g->shared.plan.extent, &g->all[r].extent);
     if (outcome != IOBM_OK)
         return IOBM_OK;
     to_bw_ranks(g->all, n, g->ranks);
@@ -434,9 +562,71 @@ static enum iobm_status reduce_rank0(const struct measure *measure,
     if (status == IOBM_OK)
         status = check_clock(in, &g->bw, longest_own(g->all, n), row, err);
     if (status == IOBM_OK)
-        find_windows(g->ranks, n, &g->bw, &g->windows);
-    else if (status != IOBM_EINVALID)
-        clear_rates(row);
+        status = plan_in_time(measure, g, row, err);
+    return status;
+}
+
+/* Rank 0: from what was summed to rows. */
+static enum iobm_status fill_detail(const struct measure *measure,
+                                    const struct reduce_input *in,
+                                    const struct gathered *g,
+                                    const struct detail_all *all,
+                                    struct iobm_phase_row *row,
+                                    struct iobm_detail *detail,
+                                    struct iobm_error *err)
+{
+    const struct node_map *map = measure->map;
+    const struct detail_grid *grid = &g->shared.plan.grid;
+    bool ok = detail_class_rows(all->hist, in->kind, row, detail);
+
+    if (all->total)
+        ok = ok && detail_second_rows(all->slots, row, detail) &&
+             detail_structure(grid, all->total, g->moving_from, g->moving_to,
+                              in->kind, row, detail);
+    if (all->parts)
+        ok = ok && detail_series_rows(grid, all->total, all->parts,
+                                      measure->comm->size, map->node_of,
+                                      map->nodes, row, detail);
+    return ok ? IOBM_OK
+              : iobm_fail(err, IOBM_ENOMEM,
+                          "cannot keep what the ranks did over time");
+}
+
+/* What takes everyone's marks and histograms. */
+static enum iobm_status fill_logs_all(const struct measure *measure,
+                                      const struct reduce_input *in,
+                                      struct gathered *g,
+                                      struct iobm_phase_row *row,
+                                      struct iobm_detail *detail,
+                                      struct iobm_error *err)
+{
+    struct shared *shared = &g->shared;
+    int64_t sums[SUMS] = {0};
+    const struct detail_input input = {
+        .log = in->log,
+        .local_start_ns = in->out->start_ns,
+        .local_end_ns = in->out->sync_end_ns,
+        .start_ns = g->mine.row.start_ns,
+        .end_ns = g->mine.row.end_ns,
+        .sums = sums,
+        .sum_count = SUMS,
+    };
+    struct detail_all all = {0};
+    enum iobm_status status;
+
+    shared->plan.parts = detail != NULL; /* rank 0's is what counts */
+    status = par_bcast_all(measure->comm, shared, sizeof(*shared), 0, err);
+    if (status != IOBM_OK)
+        return status;
+    if (shared->plan.in_time)
+        fill_sums(in, &g->mine, &shared->windows, sums);
+    status = detail_gather_all(measure, &shared->plan, &input, &all, err);
+    if (status == IOBM_OK && measure->comm->rank == 0) {
+        if (shared->plan.in_time)
+            fill_windows(in, &shared->windows, &g->bw, sums, row);
+        status = fill_detail(measure, in, g, &all, row, detail, err);
+    }
+    detail_all_release(&all);
     return status;
 }
 
@@ -450,35 +640,55 @@ static void copy_rows(const struct sent *all, int n, enum iobm_status outcome,
     }
 }
 
-/* Gather, and on rank 0 reduce; the windows take everyone. */
+/* Gather, and on rank 0 reduce; what the ranks kept takes everyone.  The
+ * outcome is each rank's own. */
+static enum iobm_status reduce_own_all(
+    const struct measure *measure, const struct reduce_input *in,
+    enum iobm_status outcome, struct gathered *g, struct iobm_phase_row *row,
+    struct iobm_rank_row *ranks, struct iobm_detail *detail,
+    struct iobm_error *err)
+{
+    struct iobm_error other;
+    enum iobm_status status = IOBM_OK, filled = IOBM_OK;
+
+    if (measure->comm->rank == 0) {
+        status = reduce_rank0(measure, in, outcome, g, row, err);
+        copy_rows(g->all, measure->comm->size, outcome, ranks);
+    }
+    if (in->log)
+        filled = fill_logs_all(measure, in, g, row, detail, &other);
+    /* Clocks that disagree are not the worst that can be. */
+    if (filled != IOBM_OK && (status == IOBM_OK || status == IOBM_EINVALID)) {
+        status = filled;
+        *err = other;
+    }
+    return status;
+}
+
 enum iobm_status reduce_phase_all(const struct measure *measure,
                                   const struct reduce_input *in,
                                   enum iobm_status outcome,
                                   struct iobm_phase_row *row,
                                   struct iobm_rank_row *ranks,
+                                  struct iobm_detail *detail,
                                   struct iobm_error *err)
 {
-    struct gathered g = {.windows = {-1, -1, -1, -1, -1, -1, -1, -1}};
-    struct iobm_error own = {.rank = -1}, other;
-    bool root = measure->comm->rank == 0;
-    enum iobm_status status = gather_all(measure, in, &g, err);
-    enum iobm_status filled = IOBM_OK;
+    struct gathered g = {.shared.windows = no_windows};
+    struct iobm_error own = {.rank = -1};
+    enum iobm_status status;
 
+    detail_extent_init(&g.shared.plan.extent);
+    status = gather_all(measure, in, &g, err);
     if (status == IOBM_OK) {
-        if (root) {
-            status = reduce_rank0(measure, in, outcome, &g, row, &own);
-            copy_rows(g.all, measure->comm->size, outcome, ranks);
-        }
-        if (outcome == IOBM_OK)
-            filled = fill_windows_all(measure, in, &g.mine, &g.windows, &g.bw,
-                                      row, &other);
-        if (status == IOBM_OK && filled != IOBM_OK) {
-            status = filled;
-            own = other;
-        }
+        status =
+            reduce_own_all(measure, in, outcome, &g, row, ranks, detail, &own);
         status = par_agree_all(measure->comm, status, NULL, &own);
         if (status != IOBM_OK)
             *err = own;
+    }
+    if (row && status != IOBM_OK && status != IOBM_EINVALID) {
+        clear_rates(row);
+        clear_structure(row);
     }
     free(g.all);
     free(g.ranks);

@@ -53,6 +53,30 @@ bool manifest_lists(const struct manifest *manifest,
            p < layout_files(&manifest->layout);
 }
 
+void manifest_new_seed(struct manifest *manifest, uint64_t seed)
+{
+    int keep = manifest->older_count < MANIFEST_OLDER ? manifest->older_count
+                                                      : MANIFEST_OLDER - 1;
+
+    memmove(manifest->older_seed + 1, manifest->older_seed,
+            (size_t)keep * sizeof(manifest->older_seed[0]));
+    manifest->older_seed[0] = manifest->seed;
+    manifest->older_count = keep + 1;
+    manifest->seed = seed;
+}
+
+void manifest_inherit_seeds(struct manifest *manifest,
+                            const struct manifest *old)
+{
+    uint64_t seed = manifest->seed;
+
+    manifest->seed = old->seed;
+    manifest->older_count = old->older_count;
+    memcpy(manifest->older_seed, old->older_seed, sizeof(manifest->older_seed));
+    if (seed != old->seed)
+        manifest_new_seed(manifest, seed);
+}
+
 bool manifest_complete(const struct manifest *manifest)
 {
     return strcmp(manifest->state, "complete") == 0;

@@ -25,10 +25,16 @@ struct manifest_file {
     int64_t mtime_ns;
 };
 
+/* Writes of before whose data can still be told from those of today. */
+#define MANIFEST_OLDER 8
+
 struct manifest {
     char run_id[40];
-    uint64_t seed;  /* of the data */
-    char state[16]; /* "writing", "complete" */
+    uint64_t seed; /* of the data */
+    int older_count;
+    uint64_t older_seed[MANIFEST_OLDER]; /* of what these files held before,
+                                            the newest first */
+    char state[16];                      /* "writing", "complete" */
     char written_utc[32];
     struct layout layout; /* transfer and grain included */
     char (*host)[64];     /* [parts]: who wrote each part; may be NULL */
@@ -71,6 +77,13 @@ enum iobm_status manifest_store(const struct place *place,
 /* Whether the manifest lists the file that is part 'p' of 'layout'. */
 bool manifest_lists(const struct manifest *manifest,
                     const struct layout *layout, int p);
+
+/* 'seed' is that of the next write; that of the last one becomes older. */
+void manifest_new_seed(struct manifest *manifest, uint64_t seed);
+
+/* What files held whose older manifest is 'old', so far as it is known. */
+void manifest_inherit_seeds(struct manifest *manifest,
+                            const struct manifest *old);
 
 bool manifest_complete(const struct manifest *manifest);
 

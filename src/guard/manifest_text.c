@@ -20,7 +20,7 @@
 static const char magic[] = "iobm-manifest ";
 
 enum {
-    VERSION = 1,
+    VERSION = 2, /* 1 has no older seeds */
     LINE_ROOM = 512,
     CHECKSUM_BYTES = sizeof("checksum 0123456789abcdef\n") - 1,
     MAX_PARTS = 1 << 24,
@@ -71,7 +71,10 @@ void manifest_format(const struct manifest *m, struct str *out)
 
     str_addf(out, "%s%d\n", magic, VERSION);
     add_word(out, "run_id", m->run_id);
-    str_addf(out, "seed %" PRIu64 "\n", m->seed);
+    str_addf(out, "seed %" PRIu64 "\nolder_seeds %d\n", m->seed,
+             m->older_count);
+    for (int i = 0; i < m->older_count; i++)
+        str_addf(out, "older_seed %" PRIu64 "\n", m->older_seed[i]);
     add_word(out, "state", m->state);
     add_word(out, "written_utc", m->written_utc);
     add_layout(out, &m->layout);
@@ -237,14 +240,25 @@ static void take_rows(struct cursor *c, struct manifest *m,
     }
 }
 
-static void take_all(struct cursor *c, struct manifest *m,
-                     bool *short_of_memory)
+static uint64_t take_seed(struct cursor *c, const char *key)
 {
     const char *text = c->value;
+    uint64_t seed = 0;
 
-    take_word(c, "run_id", m->run_id, sizeof(m->run_id));
-    if (take(c, "seed") && (!scan_unsigned(&text, &m->seed) || *text))
+    if (take(c, key) && (!scan_unsigned(&text, &seed) || *text))
         c->broken = true;
+    return seed;
+}
+
+static void take_all(struct cursor *c, struct manifest *m, int64_t version,
+                     bool *short_of_memory)
+{
+    take_word(c, "run_id", m->run_id, sizeof(m->run_id));
+    m->seed = take_seed(c, "seed");
+    if (version >= 2)
+        m->older_count = (int)take_number(c, "older_seeds", 0, MANIFEST_OLDER);
+    for (int i = 0; i < m->older_count && !c->broken; i++)
+        m->older_seed[i] = take_seed(c, "older_seed");
     take_word(c, "state", m->state, sizeof(m->state));
     if (!c->broken && strcmp(m->state, "writing") != 0 &&
         strcmp(m->state, "complete") != 0)
@@ -264,24 +278,23 @@ static void take_all(struct cursor *c, struct manifest *m,
 }
 
 static enum iobm_status check_version(const char *text, size_t length,
-                                      struct iobm_error *err)
+                                      int64_t *version, struct iobm_error *err)
 {
     size_t n = sizeof(magic) - 1;
     char number[16] = "";
     const char *at = number;
-    int64_t version;
 
     if (length <= n || memcmp(text, magic, n) != 0)
         return iobm_fail(err, IOBM_ECORRUPT, "it is no manifest of iobm");
     for (size_t i = 0;
          i + 1 < sizeof(number) && n + i < length && text[n + i] != '\n'; i++)
         number[i] = text[n + i];
-    if (!scan_number(&at, 1, INT_MAX, &version) || *at)
+    if (!scan_number(&at, 1, INT_MAX, version) || *at)
         return iobm_fail(err, IOBM_ECORRUPT, "its first line is damaged");
-    if (version > VERSION)
+    if (*version > VERSION)
         return iobm_fail(err, IOBM_ECORRUPT,
                          "it has format %" PRId64 ", made by a newer iobm",
-                         version);
+                         *version);
     return IOBM_OK;
 }
 
@@ -307,7 +320,8 @@ enum iobm_status manifest_parse(const char *text, size_t length,
     struct manifest found = {.owner_uid = -1};
     bool short_of_memory = false;
     struct cursor c = {0};
-    enum iobm_status status = check_version(text, length, err);
+    int64_t version;
+    enum iobm_status status = check_version(text, length, &version, err);
 
     if (status == IOBM_OK)
         status = check_checksum(text, length, err);
@@ -318,7 +332,7 @@ enum iobm_status manifest_parse(const char *text, size_t length,
     c.end = text + length - CHECKSUM_BYTES;
     if (c.at > c.end)
         return iobm_fail(err, IOBM_ECORRUPT, "its end is missing");
-    take_all(&c, &found, &short_of_memory);
+    take_all(&c, &found, version, &short_of_memory);
     if (short_of_memory)
         status = iobm_fail(err, IOBM_ENOMEM,
                            "cannot hold a manifest of %d parts: out of memory",

@@ -355,6 +355,19 @@ enum iobm_status par_sum_all(const struct iobm_comm *comm, double *values,
                  "cannot sum over the ranks", err);
 }
 
+enum iobm_status par_sum_int_all(const struct iobm_comm *comm, int64_t *values,
+                                 int n, struct iobm_error *err)
+{
+    bool root = comm->rank == 0;
+    MPI_Request request;
+
+    return check(
+        patient(MPI_Ireduce(root ? MPI_IN_PLACE : values, values, n,
+                            MPI_INT64_T, MPI_SUM, 0, comm->mpi, &request),
+                &request),
+        "cannot sum over the ranks", err);
+}
+
 enum iobm_status par_bcast_text_all(const struct iobm_comm *comm, char **text,
                                     struct iobm_error *err)
 {

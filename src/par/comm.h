@@ -81,6 +81,9 @@ enum iobm_status par_max_all(const struct iobm_comm *comm, int64_t *values,
                              int n, struct iobm_error *err) IOBM_CHECK;
 enum iobm_status par_sum_all(const struct iobm_comm *comm, double *values,
                              int n, struct iobm_error *err) IOBM_CHECK;
+/* The sums on rank 0 alone, in place; other ranks keep their values. */
+enum iobm_status par_sum_int_all(const struct iobm_comm *comm, int64_t *values,
+                                 int n, struct iobm_error *err) IOBM_CHECK;
 
 /* Broadcast a text of any length from rank 0; others get a new allocation in
  * '*text' (theirs to free). */

@@ -200,21 +200,81 @@ static void add_run(struct str *out, const struct run_record *run,
     str_add(out, "}");
 }
 
-/* The ranks of a phase, wherever they stand among all. */
-static void add_rank_rows(struct str *out, const struct run_record *run,
-                          int64_t phase)
+static int64_t column_of(const struct iobm_column *columns, const char *name,
+                         const void *row)
+{
+    while (strcmp(columns->name, name) != 0)
+        columns++;
+    return *(const int64_t *)((const char *)row + columns->offset);
+}
+
+/* Whether a row is of the phase (-1: of the run), and, of the series, of all
+ * ranks together. */
+static bool is_selected(const struct iobm_column *columns, const void *row,
+                        int64_t phase)
+{
+    if (column_of(columns, "phase", row) != phase)
+        return false;
+    return columns != iobm_series_columns ||
+           (column_of(columns, "rank", row) < 0 &&
+            column_of(columns, "node", row) < 0);
+}
+
+/* "name":[...] of those rows, wherever they stand among all. */
+static void add_selected(struct str *out, const char *name, int64_t phase,
+                         const struct iobm_column *columns, const void *rows,
+                         size_t count, size_t size)
 {
     size_t n = 0;
 
-    str_add(out, "\"rank_rows\":[");
-    for (size_t i = 0; i < run->rank_count; i++) {
-        if (run->ranks[i].phase != phase)
+    str_addf(out, "\"%s\":[", name);
+    for (size_t i = 0; i < count; i++) {
+        const void *row = (const char *)rows + i * size;
+
+        if (!is_selected(columns, row, phase))
             continue;
         str_add(out, n++ > 0 ? ",\n  {" : "\n  {");
-        add_members(out, iobm_rank_columns, &run->ranks[i]);
+        add_members(out, columns, row);
         str_add(out, "}");
     }
     str_add(out, "]");
+}
+
+/* What stands beside the columns of a phase.  Their names are those of no
+ * column. */
+static void add_details(struct str *out, const struct run_record *run,
+                        const struct iobm_phase_row *phase)
+{
+    const struct iobm_detail *d = &run->detail;
+    const struct {
+        const char *name;
+        const struct iobm_column *columns;
+        const void *rows;
+        size_t count, size;
+    } tables[] = {
+        {"rank_rows", iobm_rank_columns, run->ranks, run->rank_count,
+         sizeof(*run->ranks)},
+        {"series_rows", iobm_series_columns, d->series, d->series_count,
+         sizeof(*d->series)},
+        {"second_rows", iobm_second_columns, d->seconds, d->second_count,
+         sizeof(*d->seconds)},
+        {"latency_rows", iobm_class_columns, d->classes, d->class_count,
+         sizeof(*d->classes)},
+        {"change_rows", iobm_change_columns, d->changes, d->change_count,
+         sizeof(*d->changes)},
+        {"evidence_rows", iobm_evidence_columns, d->evidence, d->evidence_count,
+         sizeof(*d->evidence)},
+        {"finding_rows", iobm_finding_columns, d->findings, d->finding_count,
+         sizeof(*d->findings)},
+        {"check_rows", iobm_check_columns, d->checks, d->check_count,
+         sizeof(*d->checks)},
+    };
+
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        str_add(out, i > 0 ? ",\n" : "");
+        add_selected(out, tables[i].name, phase->phase, tables[i].columns,
+                     tables[i].rows, tables[i].count, tables[i].size);
+    }
 }
 
 static void add_phases(struct str *out, const struct run_record *run)
@@ -224,7 +284,7 @@ static void add_phases(struct str *out, const struct run_record *run)
         str_add(out, i > 0 ? ",\n{" : "\n{");
         add_members(out, iobm_phase_columns, &run->phases[i]);
         str_add(out, ",");
-        add_rank_rows(out, run, run->phases[i].phase);
+        add_details(out, run, &run->phases[i]);
         str_add(out, "}");
     }
     str_add(out, "]");
@@ -248,6 +308,12 @@ void report_run_json(const struct run_record *run, const char *file,
              sizeof(*run->nodes));
     str_add(out, ",\n");
     add_phases(out, run);
+    str_add(out, ",\n");
+    add_rows(out, "repeats", iobm_summary_columns, run->detail.summaries,
+             run->detail.summary_count, sizeof(*run->detail.summaries));
+    str_add(out, ",\n");
+    add_selected(out, "checks", -1, iobm_check_columns, run->detail.checks,
+                 run->detail.check_count, sizeof(*run->detail.checks));
     str_add(out, ",\n");
     add_rows(out, "clock", iobm_clock_columns, run->clocks, run->clock_count,
              sizeof(*run->clocks));

@@ -18,7 +18,8 @@
  * complete has no bandwidth. */
 void report_phase_text(const char *version, const struct iobm_phase_row *phase,
                        const struct iobm_rank_row *ranks, size_t n,
-                       bool verbose, struct str *out);
+                       const struct iobm_detail *detail, bool verbose,
+                       struct str *out);
 
 /* A whole run: every phase, a summary over repeats when there are several
  * (median, least and most of the wall bandwidth; never a mean of rates), the
@@ -31,10 +32,12 @@ void report_end_text(const struct run_record *run, const char *file,
                      struct str *out);
 
 /* One valid JSON document: iobm (version), run, config, tags, environment,
- * nodes, phases, clock, log.  A phase has the columns of iobm_phase_columns
- * and "rank_rows".  Numbers as numbers, n/a null, units in the keys; config,
- * tags and environment are texts as they were given, an array of them where a
- * key came several times. */
+ * nodes, phases, repeats, checks (of the run), clock, log.  A phase has the
+ * columns of iobm_phase_columns, "rank_rows", "series_rows" (of all ranks
+ * together) and so on for the rows of struct iobm_detail but the buckets of
+ * latencies.  Numbers as numbers, n/a null, units in the keys; config, tags
+ * and environment are texts as they were given, an array of them where a key
+ * came several times. */
 void report_run_json(const struct run_record *run, const char *file,
                      struct str *out);
 

@@ -9,6 +9,7 @@
 #include "report/lines.h"
 #include "report/parts.h"
 #include "report/report.h"
+#include "report/trust.h"
 
 /* Notes beyond this are counted only: they are in the result. */
 #define NOTES_MAX 8
@@ -56,6 +57,7 @@ static void put_line(struct str *out, size_t indent, struct str *line)
     str_release(line);
 }
 
+/* Of a run that did not come to its end, where nothing was summed up. */
 static void summary(const struct run_record *run, const char *op,
                     struct str *out)
 {
@@ -119,8 +121,18 @@ static void ending(const struct run_record *run, struct str *out)
 void report_end_text(const struct run_record *run, const char *file,
                      struct str *out)
 {
-    summary(run, "write", out);
-    summary(run, "read", out);
+    bool several = false;
+
+    if (run->detail.summary_count == 0) {
+        summary(run, "write", out);
+        summary(run, "read", out);
+    }
+    trust_repeats(&run->detail, out);
+    /* One repeat has nothing to say but that. */
+    for (size_t i = 0; i < run->detail.summary_count; i++)
+        several = several || run->detail.summaries[i].repeats > 1;
+    if (several)
+        trust_checks(&run->detail, -1, -1, false, out);
     notes(run, out);
     ending(run, out);
     if (file && run->number > 0) {
@@ -156,7 +168,8 @@ void report_run_text(const struct run_record *run, const char *file,
 
         if (i > 0)
             str_add(out, "\n");
-        report_phase_text(run->version, &run->phases[i], rows, n, verbose, out);
+        report_phase_text(run->version, &run->phases[i], rows, n, &run->detail,
+                          verbose, out);
     }
     free(rows);
     report_end_text(run, file, out);

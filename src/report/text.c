@@ -12,6 +12,7 @@
 #include "report/parts.h"
 #include "report/report.h"
 #include "report/table.h"
+#include "report/trust.h"
 
 static bool is(const char *text, const char *other)
 {
@@ -154,9 +155,6 @@ static void subject(const struct iobm_phase_row *p, struct str *out)
 
 /* ---- how fast ---- */
 
-/* A phase shorter than this is said to be so. */
-#define BRIEF_S 0.1
-
 /* "label      value unit  decimal unit   tail"; a long label has a line of
  * its own.  'decimal' false leaves that out. */
 static void rate_line(const char *label, double Bps,
@@ -253,18 +251,6 @@ static void bounds(const struct iobm_phase_row *p, const struct rate_unit *unit,
                  unit->binary);
 }
 
-/* Start-up, caches and one slow request decide about so short a time. */
-static void brief(const struct iobm_phase_row *p, struct str *out)
-{
-    char span[NUMBER_ROOM];
-
-    if (p->seconds >= BRIEF_S || is(p->api, "null") || p->too_short)
-        return;
-    str_addf(out,
-             "  it took %s only: a larger -n gives a figure that means more\n",
-             line_span(span, p->seconds));
-}
-
 /* A write: how durable, and how fast it went into the cache.  The null
  * interface: that there were no data. */
 static void durability(const struct iobm_phase_row *p,
@@ -276,22 +262,19 @@ static void durability(const struct iobm_phase_row *p,
         str_add(out, "  null moves nothing: this is the speed of iobm alone\n");
     if (!is_write(p) || is(p->api, "null"))
         return;
-    if (is(p->sync, "none"))
-        str_add(out, "  nothing was synced: the data may still be in memory\n");
-    else if (is(p->sync, "every"))
+    if (is(p->sync, "every"))
         str_add(out, "  every transfer was synced before the next one\n");
     else if (is(p->sync, "dsync"))
         str_add(out, "  every transfer was durable before the next one "
                      "(O_DSYNC)\n");
-    else if (isfinite(p->bw_cache_Bps))
+    else if (is(p->sync, "end") && isfinite(p->bw_cache_Bps))
         rate_line(p->direct ? "  before the sync" : "  into the cache",
                   p->bw_cache_Bps, unit, false,
                   p->direct ? "transfers alone" : "before the sync", out);
-    if (isfinite(p->dirty_pct) && !p->direct &&
-        (is(p->sync, "end") || is(p->sync, "none")))
-        str_addf(out, "    %s %% of it was in memory alone %s\n",
-                 line_percent(text, p->dirty_pct),
-                 is(p->sync, "end") ? "when the sync began" : "at the end");
+    if (isfinite(p->dirty_pct) && !p->direct && is(p->sync, "end"))
+        str_addf(out,
+                 "    %s %% of it was in memory alone when the sync began\n",
+                 line_percent(text, p->dirty_pct));
 }
 
 static bool differs(double a, double b, double share)
@@ -461,7 +444,8 @@ static void untrusted(const struct iobm_phase_row *p, struct str *out)
 
 void report_phase_text(const char *version, const struct iobm_phase_row *p,
                        const struct iobm_rank_row *ranks, size_t n,
-                       bool verbose, struct str *out)
+                       const struct iobm_detail *detail, bool verbose,
+                       struct str *out)
 {
     struct rate_unit unit = line_unit(p->bw_naive_Bps);
 
@@ -469,22 +453,23 @@ void report_phase_text(const char *version, const struct iobm_phase_row *p,
     subject(p, out);
     if (is(p->status, "invalid")) {
         untrusted(p, out);
+        trust_checks(detail, p->phase, p->repeat, verbose, out);
         return;
     }
     if (!is(p->status, "complete")) {
         unfinished(p, out);
+        trust_evidence(p, detail, out);
         return;
     }
     table_of_ranks(p, ranks, n, verbose, out);
     headline(p, &unit, out);
     inflation(p, out);
     bounds(p, &unit, out);
-    if (p->too_short)
-        str_add(out, "  too short to trust: the clock bounds are above 1 % of "
-                     "the time\n");
-    brief(p, out);
     durability(p, &unit, out);
     other_rates(p, &unit, verbose, out);
+    trust_course(p, verbose, out);
+    trust_evidence(p, detail, out);
     if (verbose)
         more(p, out);
+    trust_checks(detail, p->phase, p->repeat, verbose, out);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/detail_tables.h"
 #include "store/h5.h"
 #include "store/run_group.h"
 #include "store/schema.h"
@@ -22,6 +23,7 @@ void run_record_release(struct run_record *record)
     free(record->ranks);
     free(record->clocks);
     free(record->log);
+    iobm_detail_release(&record->detail);
     memset(record, 0, sizeof(*record));
 }
 
@@ -91,6 +93,8 @@ static enum iobm_status read_rest(hid_t run, struct run_record *record,
     if (status == IOBM_OK)
         status = table_read(run, &table_log, (void **)&record->log,
                             &record->log_count, err);
+    if (status == IOBM_OK)
+        status = detail_read(run, &record->detail, err);
     return status;
 }
 
@@ -197,23 +201,57 @@ static enum iobm_status choose(const char *path, const struct run_name *names,
                      path, number, names[0].number, names[count - 1].number);
 }
 
-enum iobm_status store_read(const char *path, int64_t number,
-                            struct run_record *record, struct iobm_error *err)
+/* Open run 'number' of a file. */
+static enum iobm_status open_run(const char *path, int64_t number, hid_t *file,
+                                 struct run_name *name, struct iobm_error *err)
 {
     const struct run_name *chosen = NULL;
     struct run_name *names;
     size_t count;
-    hid_t file;
-    enum iobm_status status = open_runs(path, &file, &names, &count, err);
+    enum iobm_status status = open_runs(path, file, &names, &count, err);
 
     if (status == IOBM_OK)
         status = choose(path, names, count, number, &chosen, err);
-    if (status == IOBM_OK && chosen) {
-        status = read_run(file, chosen, true, record, err);
+    if (status == IOBM_OK && chosen)
+        *name = *chosen;
+    free(names);
+    return status;
+}
+
+enum iobm_status store_read(const char *path, int64_t number,
+                            struct run_record *record, struct iobm_error *err)
+{
+    struct run_name name;
+    hid_t file;
+    enum iobm_status status = open_run(path, number, &file, &name, err);
+
+    if (status == IOBM_OK) {
+        status = read_run(file, &name, true, record, err);
         if (status)
             status = iobm_context(err, status, "cannot read '%s'", path);
     }
     h5_release(file);
-    free(names);
+    return status;
+}
+
+enum iobm_status store_read_series(const char *path, int64_t number,
+                                   struct iobm_series_row **rows, size_t *count,
+                                   struct iobm_error *err)
+{
+    struct run_name name;
+    hid_t file, run = -1;
+    enum iobm_status status = open_run(path, number, &file, &name, err);
+
+    if (status)
+        goto out;
+    status = run_open(file, name.text, &run, err);
+    if (status == IOBM_OK)
+        status = detail_read_series(run, rows, count, err);
+    if (status)
+        status = iobm_context(err, status, "cannot read '%s': run '%s'", path,
+                              name.text);
+out:
+    h5_release(run);
+    h5_release(file);
     return status;
 }

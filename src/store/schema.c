@@ -21,6 +21,7 @@
 /* Deflate cannot shrink anything by more than this: tells a damaged extent
  * from a large table. */
 #define DEFLATE_MOST 1100
+#define READ_ROWS    16384 /* at once, where few are wanted */
 
 const struct table table_results = {
     "results", "iobm results: a row for each run, phase and repeat",
@@ -311,36 +312,110 @@ void column_blank(const struct iobm_column *column, void *value)
         memset(value, 0, column->size);
 }
 
-static char *blank_rows(const struct table *table, size_t n)
-{
-    char *rows = calloc(n, table->row_bytes);
+/* Rows in memory that grow. */
+struct rows {
+    char *all;
+    size_t count, room;
+};
 
-    for (size_t i = 0; rows && i < n; i++)
+/* Room for 'n' rows more, with n/a in them. */
+static enum iobm_status reserve(const struct table *table, size_t n,
+                                struct rows *rows, struct iobm_error *err)
+{
+    size_t room = rows->count + n;
+    char *bigger;
+
+    if (room > rows->room) {
+        if (room < 2 * rows->room)
+            room = 2 * rows->room;
+        bigger = realloc(rows->all, room * table->row_bytes);
+        if (!bigger)
+            return iobm_fail(err, IOBM_ENOMEM, "cannot read table '%s'",
+                             table->name);
+        rows->all = bigger;
+        rows->room = room;
+    }
+    /* Also what is between the members. */
+    memset(rows->all + rows->count * table->row_bytes, 0, n * table->row_bytes);
+    for (size_t i = rows->count; i < rows->count + n; i++)
         for (const struct iobm_column *c = table->columns; !is_end(c); c++)
-            column_blank(c, rows + i * table->row_bytes + c->offset);
-    return rows;
+            column_blank(c, rows->all + i * table->row_bytes + c->offset);
+    return IOBM_OK;
 }
 
-static enum iobm_status read_rows(hid_t dataset, const struct table *table,
-                                  void *rows, struct iobm_error *err)
+/* Append 'n' of the dataset's rows. */
+static enum iobm_status read_block(hid_t dataset, const struct table *table,
+                                   hsize_t first, hsize_t n, struct rows *rows,
+                                   struct iobm_error *err)
 {
-    hid_t type = memory_type(table);
-    enum iobm_status status = IOBM_OK;
+    enum iobm_status status = reserve(table, n, rows, err);
+    hid_t type, memory, space;
 
-    if (type < 0 ||
-        H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) < 0)
+    if (status)
+        return status;
+    type = memory_type(table);
+    memory = H5Screate_simple(1, &n, NULL);
+    space = H5Dget_space(dataset);
+    if (type < 0 || memory < 0 || space < 0 ||
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &n, NULL) <
+            0 ||
+        H5Dread(dataset, type, memory, space, H5P_DEFAULT,
+                rows->all + rows->count * table->row_bytes) < 0)
         status = h5_fail(err, "cannot read table '%s'", table->name);
+    else
+        rows->count += n;
+    h5_release(space);
+    h5_release(memory);
     h5_release(type);
     return status;
 }
 
-enum iobm_status table_read(hid_t group, const struct table *table, void **rows,
-                            size_t *count, struct iobm_error *err)
+/* Of the rows from 'first' on, keep those that are wanted. */
+static void keep_wanted(const struct table *table,
+                        bool (*wanted)(const void *row), size_t first,
+                        struct rows *rows)
 {
+    size_t kept = first;
+
+    for (size_t i = first; i < rows->count; i++) {
+        const char *row = rows->all + i * table->row_bytes;
+
+        if (!wanted(row))
+            continue;
+        if (kept < i)
+            memcpy(rows->all + kept * table->row_bytes, row, table->row_bytes);
+        kept++;
+    }
+    rows->count = kept;
+}
+
+/* All at once, or, where not all are wanted, in blocks. */
+static enum iobm_status read_rows(hid_t dataset, const struct table *table,
+                                  hsize_t n, bool (*wanted)(const void *row),
+                                  struct rows *rows, struct iobm_error *err)
+{
+    hsize_t most = wanted ? READ_ROWS : n;
     enum iobm_status status = IOBM_OK;
+
+    for (hsize_t at = 0; at < n && status == IOBM_OK; at += most) {
+        size_t first = rows->count;
+
+        status = read_block(dataset, table, at, n - at < most ? n - at : most,
+                            rows, err);
+        if (status == IOBM_OK && wanted)
+            keep_wanted(table, wanted, first, rows);
+    }
+    return status;
+}
+
+enum iobm_status table_read_some(hid_t group, const struct table *table,
+                                 bool (*wanted)(const void *row), void **rows,
+                                 size_t *count, struct iobm_error *err)
+{
+    struct rows got = {0};
+    enum iobm_status status;
     hsize_t n = 0;
     hid_t dataset;
-    char *all = NULL;
 
     *rows = NULL;
     *count = 0;
@@ -349,22 +424,21 @@ enum iobm_status table_read(hid_t group, const struct table *table, void **rows,
     dataset = table_open(group, table, &n, err);
     if (dataset < 0)
         return IOBM_EIO;
-    if (n > 0) {
-        all = blank_rows(table, n);
-        if (all)
-            status = read_rows(dataset, table, all, err);
-        else
-            status = iobm_fail(err, IOBM_ENOMEM, "cannot read table '%s'",
-                               table->name);
-    }
+    status = read_rows(dataset, table, n, wanted, &got, err);
     h5_release(dataset);
-    if (status) {
-        free(all);
+    if (status || got.count == 0) {
+        free(got.all);
         return status;
     }
-    *rows = all;
-    *count = n;
+    *rows = got.all;
+    *count = got.count;
     return IOBM_OK;
+}
+
+enum iobm_status table_read(hid_t group, const struct table *table, void **rows,
+                            size_t *count, struct iobm_error *err)
+{
+    return table_read_some(group, table, NULL, rows, count, err);
 }
 
 enum iobm_status table_set_int(hid_t group, const struct table *table,

@@ -44,6 +44,13 @@ enum iobm_status table_append(hid_t group, const struct table *table,
 enum iobm_status table_read(hid_t group, const struct table *table, void **rows,
                             size_t *count, struct iobm_error *err) IOBM_CHECK;
 
+/* The same of those rows that 'wanted' says true of, so that memory need not
+ * hold the others. */
+enum iobm_status table_read_some(hid_t group, const struct table *table,
+                                 bool (*wanted)(const void *row), void **rows,
+                                 size_t *count,
+                                 struct iobm_error *err) IOBM_CHECK;
+
 /* Give the table the columns it lacks and texts the room they lack, n/a in
  * the rows that are there; columns that we do not know stay. */
 enum iobm_status table_widen(hid_t group, const struct table *table,

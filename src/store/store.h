@@ -45,6 +45,7 @@ struct run_record {
     size_t clock_count;
     struct iobm_log_row *log;
     size_t log_count;
+    struct iobm_detail detail; /* of all phases, and of the run */
 };
 void run_record_release(struct run_record *record);
 
@@ -63,6 +64,12 @@ enum iobm_status store_begin(const char *target,
 /* The checks of store_begin alone, nothing written (for --dry-run). */
 enum iobm_status store_check(const char *target,
                              struct iobm_error *err) IOBM_CHECK;
+
+/* Append the rows beside a phase or a run.  They are on disk with the next of
+ * the steps below; before that the partial file is as it was. */
+enum iobm_status store_detail(struct store *store,
+                              const struct iobm_detail *detail,
+                              struct iobm_error *err) IOBM_CHECK;
 
 /* Append and flush: a phase and its ranks' rows. */
 enum iobm_status store_phase(struct store *store,
@@ -98,10 +105,16 @@ const char *store_partial_path(const struct store *store);
 enum iobm_status store_list(const char *path, struct run_record **runs,
                             size_t *count, struct iobm_error *err) IOBM_CHECK;
 
-/* One whole run by number (0 or less: counted from the last, 0 = last). */
+/* One whole run by number (0 or less: counted from the last, 0 = last).  Of
+ * the series only the rows of all ranks together: the others may be many. */
 enum iobm_status store_read(const char *path, int64_t number,
                             struct run_record *record,
                             struct iobm_error *err) IOBM_CHECK;
+
+/* Every row of the series of a run, in a new allocation (NULL: none). */
+enum iobm_status store_read_series(const char *path, int64_t number,
+                                   struct iobm_series_row **rows, size_t *count,
+                                   struct iobm_error *err) IOBM_CHECK;
 
 struct store_recovery {
     int64_t merged;

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "store/detail_tables.h"
 #include "store/h5.h"
 #include "store/image.h"
 #include "store/merge.h"
@@ -175,6 +176,8 @@ static enum iobm_status put_tables(hid_t run, const struct run_record *record,
     if (status == IOBM_OK)
         status =
             table_append(run, &table_log, record->log, record->log_count, err);
+    if (status == IOBM_OK)
+        status = detail_append(run, &record->detail, err);
     return status;
 }
 
@@ -262,6 +265,13 @@ static enum iobm_status save(struct store *store, enum iobm_status status,
 {
     return status ? status
                   : image_save(store->file, store->fresh, store->partial, err);
+}
+
+enum iobm_status store_detail(struct store *store,
+                              const struct iobm_detail *detail,
+                              struct iobm_error *err)
+{
+    return detail_append(store->run, detail, err);
 }
 
 enum iobm_status store_phase(struct store *store,

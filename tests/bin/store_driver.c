@@ -75,6 +75,76 @@ static void make_ranks(struct iobm_rank_row *rows, int64_t phase, size_t n)
     }
 }
 
+/* Made-up values in every column; 'phase' in the first. */
+static void fill(const struct iobm_column *columns, void *row, int64_t phase,
+                 uint64_t seed)
+{
+    for (const struct iobm_column *c = columns; c->type != IOBM_COL_END; c++) {
+        int64_t number =
+            c == columns
+                ? phase
+                : (int64_t)(rng_at(seed, (uint64_t)(c - columns)) >> 20);
+        double real = (double)number / 7;
+        char *at = (char *)row + c->offset;
+
+        if (c->type == IOBM_COL_I64)
+            memcpy(at, &number, sizeof(number));
+        else if (c->type == IOBM_COL_F64)
+            memcpy(at, &real, sizeof(real));
+        else
+            snprintf(at, c->size, "%.4s %d", c->name, (int)(number % 97));
+    }
+}
+
+/* What is kept beside a phase, or, with phase -1, of the run. */
+struct made {
+    struct iobm_series_row series[9]; /* of all ranks, then of one each */
+    struct iobm_second_row seconds[3];
+    struct iobm_class_row classes[2];
+    struct iobm_latency_row latency[5];
+    struct iobm_change_row changes[1];
+    struct iobm_evidence_row evidence[2];
+    struct iobm_finding_row findings[2];
+    struct iobm_check_row checks[4];
+    struct iobm_summary_row summaries[2];
+};
+
+static void make_detail(struct made *made, int64_t phase,
+                        struct iobm_detail *detail)
+{
+    memset(made, 0, sizeof(*made));
+    memset(detail, 0, sizeof(*detail));
+#define FILL(array, number, columns)                                           \
+    for (size_t i = 0; i < sizeof(made->array) / sizeof(*made->array); i++)    \
+        fill(columns, &made->array[i], phase, (uint64_t)(phase + 2) * 64 + i); \
+    detail->array = made->array;                                               \
+    detail->number = sizeof(made->array) / sizeof(*made->array);
+    FILL(checks, check_count, iobm_check_columns)
+    if (phase < 0) {
+        FILL(summaries, summary_count, iobm_summary_columns)
+        return;
+    }
+    FILL(series, series_count, iobm_series_columns)
+    FILL(seconds, second_count, iobm_second_columns)
+    FILL(classes, class_count, iobm_class_columns)
+    FILL(latency, latency_count, iobm_latency_columns)
+    FILL(changes, change_count, iobm_change_columns)
+    FILL(evidence, evidence_count, iobm_evidence_columns)
+    FILL(findings, finding_count, iobm_finding_columns)
+#undef FILL
+    made->series[0].rank = made->series[0].node = -1;
+}
+
+static enum iobm_status add_detail(struct store *store, int64_t phase,
+                                   struct iobm_error *err)
+{
+    struct iobm_detail detail;
+    struct made made;
+
+    make_detail(&made, phase, &detail);
+    return store_detail(store, &detail, err);
+}
+
 struct work {
     struct store *store;
     char run_id[40];
@@ -109,7 +179,9 @@ static enum iobm_status add_phase(struct work *work, struct iobm_error *err)
         return iobm_fail(err, IOBM_ENOMEM, "no memory");
     make_phase(&phase, work->run_id, work->phases);
     make_ranks(ranks, work->phases, work->ranks);
-    status = store_phase(work->store, &phase, ranks, work->ranks, err);
+    status = add_detail(work->store, work->phases, err);
+    if (status == IOBM_OK)
+        status = store_phase(work->store, &phase, ranks, work->ranks, err);
     free(ranks);
     if (status == IOBM_OK)
         say("phase %" PRId64 " %s\n", ++work->phases, work->run_id);
@@ -128,6 +200,8 @@ static int run(const char *target, int64_t phases, size_t ranks,
         return complain(&err);
     while (status == IOBM_OK && work.phases < phases)
         status = add_phase(&work, &err);
+    if (status == IOBM_OK)
+        status = add_detail(work.store, -1, &err);
     if (status != IOBM_OK)
         complain(&err);
     if (store_finish(work.store, status ? "failed" : "complete", "", &number,
@@ -249,8 +323,65 @@ static int wait_lock(const char *target, int64_t ms)
     return 0;
 }
 
+/* The rows beside the first 'phases' phases, and, where it came to its end,
+ * of the run; with 'all' those of single ranks, too. */
+static bool make_details(size_t phases, bool ended, bool all,
+                         struct iobm_detail *out)
+{
+    bool made_all = true;
+
+    memset(out, 0, sizeof(*out));
+    for (size_t p = 0; made_all && p < phases + ended; p++) {
+        struct iobm_detail detail;
+        struct made made;
+
+        make_detail(&made, p < phases ? (int64_t)p : -1, &detail);
+        if (!all && detail.series_count > 1)
+            detail.series_count = 1;
+        made_all = iobm_detail_append(out, &detail);
+    }
+    return made_all;
+}
+
+static bool is_right_detail(const struct run_record *run, const char *path)
+{
+    bool ended = strcmp(run->status, "complete") == 0;
+    struct iobm_detail wanted, whole;
+    struct iobm_series_row *series = NULL;
+    struct iobm_error err;
+    size_t n = 0;
+    bool right = make_details(run->phase_count, ended, false, &wanted);
+
+    memset(&whole, 0, sizeof(whole));
+
+#define COMPARE(array, number)                                                 \
+    right = right && run->detail.number == wanted.number &&                    \
+            (wanted.number == 0 ||                                             \
+             memcmp(run->detail.array, wanted.array,                           \
+                    wanted.number * sizeof(*wanted.array)) == 0);
+    COMPARE(series, series_count)
+    COMPARE(seconds, second_count)
+    COMPARE(classes, class_count)
+    COMPARE(latency, latency_count)
+    COMPARE(changes, change_count)
+    COMPARE(evidence, evidence_count)
+    COMPARE(findings, finding_count)
+    COMPARE(checks, check_count)
+    COMPARE(summaries, summary_count)
+#undef COMPARE
+    right =
+        right && make_details(run->phase_count, ended, true, &whole) &&
+        store_read_series(path, run->number, &series, &n, &err) == IOBM_OK &&
+        n == whole.series_count &&
+        (n == 0 || memcmp(series, whole.series, n * sizeof(*series)) == 0);
+    free(series);
+    iobm_detail_release(&whole);
+    iobm_detail_release(&wanted);
+    return right;
+}
+
 /* Whether all rows are as they were made. */
-static bool is_right(const struct run_record *run)
+static bool is_right(const struct run_record *run, const char *path)
 {
     struct iobm_phase_row phase;
     size_t each = run->phase_count ? run->rank_count / run->phase_count : 0;
@@ -266,7 +397,7 @@ static bool is_right(const struct run_record *run)
             memcmp(ranks, run->ranks + p * each, each * sizeof(*ranks)) == 0;
     }
     free(ranks);
-    return right;
+    return right && is_right_detail(run, path);
 }
 
 static int dump(const char *path)
@@ -287,7 +418,7 @@ static int dump(const char *path)
         } else {
             say("%" PRId64 " %s %s %zu %zu %s\n", run.number, run.run_id,
                 run.status, run.phase_count, run.rank_count,
-                is_right(&run) ? "right" : "WRONG");
+                is_right(&run, path) ? "right" : "WRONG");
             run_record_release(&run);
         }
         run_record_release(&runs[i]);

@@ -51,7 +51,7 @@ import json, sys
 d = json.load(sys.stdin)
 p = d["phases"][0]
 print(d["run"]["status"], p["status"], p["bytes"],
-      [k for k in p if "_Bps" in k and p[k] is not None],
+      [k for k in p if "bw_" in k and p[k] is not None],
       [r["rate_Bps"] for r in p["rank_rows"]],
       [r["rank"] for r in p["rank_rows"]])')" \
     "failed failed 2097152 [] [None, None, None] [0, 1, 2]" \

@@ -57,6 +57,7 @@ enum stage { NONE, PLAN, OPEN, XFER, LIE, SYNC, CLOSE, SIGNAL };
 struct timed {
     int64_t open_ns;  /* how long opening takes: then the rank starts */
     int64_t begun_ns; /* end of it */
+    int slow;         /* transfers take so many times as long */
     int done;
     enum stage fail; /* on this rank */
 };
@@ -105,7 +106,7 @@ static enum iobm_status timed_xfer(void *state, void *file, struct iobm_op *op,
     bool half = ++t->done == OPS / 2;
 
     (void)file;
-    sleep_until(t->begun_ns + t->done * PHASE_NS / OPS);
+    sleep_until(t->begun_ns + t->done * t->slow * PHASE_NS / OPS);
     op->done = half && t->fail == LIE ? op->size / 2 : op->size;
     if (half && t->fail == SIGNAL)
         kill(getpid(), SIGUSR2); /* the second thread takes it */
@@ -162,6 +163,7 @@ struct rig {
     struct measure measure;
     struct iobm_phase_row row;
     struct iobm_rank_row ranks[MAX_RANKS];
+    struct iobm_detail detail;
     struct iobm_error err;
 };
 
@@ -222,9 +224,14 @@ static void rig_release(struct rig *rig)
     nodes_release(&rig->map);
 }
 
-/* Rank r opens for r * step; those whose bit is set fail at 'stage'. */
-static enum iobm_status phase_all(struct rig *rig, int64_t step_ns,
-                                  enum stage stage, unsigned failing)
+/* How a rank differs from others. */
+struct course {
+    int64_t open_ns;
+    int slow;
+    enum stage fail;
+};
+
+static enum iobm_status run_all(struct rig *rig, struct course course)
 {
     int rank = test.comm.rank;
     const struct layout layout = {
@@ -245,17 +252,32 @@ static enum iobm_status phase_all(struct rig *rig, int64_t step_ns,
     };
 
     timed = (struct timed){
-        .open_ns = rank * step_ns,
-        .fail = failing >> rank & 1 ? stage : NONE,
-    };
+        .open_ns = course.open_ns, .slow = course.slow, .fail = course.fail};
     rig->stop.flag = 0;
     rig->timeline.row_count = 0;
     memset(&rig->row, 0, sizeof(rig->row));
+    rig->row.phase = 7;
+    rig->row.repeat = 3;
+    rig->row.op_cost_ns = 50;
+    rig->row.memcpy_Bps = NAN;
     memset(rig->ranks, 0, sizeof(rig->ranks));
+    iobm_detail_release(&rig->detail);
+    memset(&rig->detail, 0, sizeof(rig->detail));
     memset(&rig->err, 0xa5, sizeof(rig->err));
     return measure_phase_all(&rig->measure, &phase,
                              rank == 0 ? &rig->row : NULL,
-                             rank == 0 ? rig->ranks : NULL, &rig->err);
+                             rank == 0 ? rig->ranks : NULL,
+                             rank == 0 ? &rig->detail : NULL, &rig->err);
+}
+
+/* Rank r opens for r * step; those whose bit is set fail at 'stage'. */
+static enum iobm_status phase_all(struct rig *rig, int64_t step_ns,
+                                  enum stage stage, unsigned failing)
+{
+    int rank = test.comm.rank;
+
+    return run_all(rig, (struct course){rank * step_ns, 1,
+                                        failing >> rank & 1 ? stage : NONE});
 }
 
 static bool near(double a, double b, double share)
@@ -300,6 +322,213 @@ static bool losses_add_up(const struct iobm_phase_row *p)
                 (p->loss_ramp_pct + p->loss_tail_pct) / 100) < 1e-9;
 }
 
+/* ---- what happened within the phase ---- */
+
+/* All bytes of one curve: rank -1, of all together. */
+static int64_t curve_bytes(const struct rig *rig, int rank)
+{
+    int64_t next_ns = rig->row.first_start_ns, sum = 0;
+
+    for (size_t i = 0; i < rig->detail.series_count; i++) {
+        const struct iobm_series_row *s = &rig->detail.series[i];
+
+        if (s->rank != rank)
+            continue;
+        if (s->phase != 7 || s->repeat != 3 || s->start_ns != next_ns ||
+            s->width_ns % (10 * MS) != 0 || s->bytes < 0 ||
+            s->node != (rank < 0 ? -1 : rig->map.node_of[rank]))
+            return -1;
+        next_ns += s->width_ns;
+        sum += s->bytes;
+    }
+    return next_ns >= rig->row.last_end_ns ? sum : -1;
+}
+
+static bool series_add_up(const struct rig *rig)
+{
+    for (int r = 0; r < test.comm.size; r++)
+        if (curve_bytes(rig, r) != PER_RANK)
+            return false;
+    return curve_bytes(rig, -1) == rig->row.bytes;
+}
+
+static bool seconds_add_up(const struct rig *rig)
+{
+    int64_t ops = 0, bytes = 0;
+    double longest = 0;
+
+    for (size_t i = 0; i < rig->detail.second_count; i++) {
+        const struct iobm_second_row *s = &rig->detail.seconds[i];
+
+        if (s->phase != 7 || s->repeat != 3 || s->width_s != 1 ||
+            s->start_s != (double)i ||
+            (s->ops > 0 && !(s->max_s >= 0.005 && s->max_s < 1)) ||
+            isnan(s->p50_s) != (s->ops < 20) || !isnan(s->p99_s))
+            return false;
+        ops += s->ops;
+        bytes += s->bytes;
+        longest = fmax(longest, s->max_s);
+    }
+    return ops == rig->row.ops && bytes == rig->row.bytes &&
+           longest == rig->row.latency_max_s;
+}
+
+/* The class of that name, or NULL: unless its buckets add up to it. */
+static const struct iobm_class_row *find_class(const struct rig *rig,
+                                               const char *name)
+{
+    const struct iobm_class_row *found = NULL;
+    double least = INFINITY, most = 0;
+    int64_t ops = 0;
+
+    for (size_t i = 0; i < rig->detail.class_count; i++)
+        if (strcmp(rig->detail.classes[i].op_class, name) == 0)
+            found = &rig->detail.classes[i];
+    for (size_t i = 0; found && i < rig->detail.latency_count; i++) {
+        const struct iobm_latency_row *l = &rig->detail.latency[i];
+
+        if (strcmp(l->op_class, name) != 0)
+            continue;
+        ops += l->ops;
+        least = fmin(least, (double)l->low_ns / 1e9);
+        most = fmax(most, (double)l->high_ns / 1e9);
+    }
+    return found && ops == found->ops && least <= found->min_s &&
+                   found->min_s <= found->mean_s &&
+                   found->mean_s <= found->max_s && found->max_s < most
+               ? found
+               : NULL;
+}
+
+/* A percentile is there when ten operations lie beyond it. */
+static bool has_rightly(double value, int64_t n, double beyond)
+{
+    return isnan(value) != ((double)n * beyond >= 10 - 1e-6);
+}
+
+static bool classes_add_up(const struct rig *rig)
+{
+    const struct iobm_phase_row *p = &rig->row;
+    const struct iobm_class_row *w = find_class(rig, "write");
+    static const char *const once[] = {"open", "sync", "close"};
+
+    for (int i = 0; i < 3; i++) {
+        const struct iobm_class_row *one = find_class(rig, once[i]);
+
+        if (!one || one->ops != test.comm.size || one->phase != 7)
+            return false;
+    }
+    return w && w->ops == p->ops && rig->detail.class_count == 4 &&
+           has_rightly(w->p50_s, w->ops, 0.5) &&
+           has_rightly(w->p90_s, w->ops, 0.1) &&
+           has_rightly(w->p99_s, w->ops, 0.01) &&
+           w->min_s == p->latency_min_s && w->mean_s == p->latency_mean_s &&
+           w->max_s == p->latency_max_s &&
+           has_rightly(p->latency_p50_s, w->ops, 0.5) &&
+           has_rightly(p->latency_p90_s, w->ops, 0.1) &&
+           isnan(p->latency_p99_s) && isnan(p->latency_p999_s);
+}
+
+/* 'shape': NULL: whatever it is. */
+static void check_detail(const struct rig *rig, const char *shape)
+{
+    bool root = test.comm.rank == 0;
+
+    check(!root || series_add_up(rig), "the series are all the bytes");
+    check(!root || seconds_add_up(rig), "the seconds are all the operations");
+    check(!root || classes_add_up(rig), "and so are the classes");
+    check(!root || !shape || strcmp(rig->row.shape, shape) == 0,
+          "the shape: '%s'", rig->row.shape);
+    check(root || rig->detail.series_count == 0, "on rank 0 alone");
+}
+
+/* Of a phase that failed, or whose clocks did, nothing that lies in time. */
+static bool detail_is_timeless(const struct rig *rig)
+{
+    const struct iobm_phase_row *p = &rig->row;
+    int64_t writes = 0;
+
+    for (size_t i = 0; i < rig->detail.latency_count; i++)
+        if (strcmp(rig->detail.latency[i].op_class, "write") == 0)
+            writes += rig->detail.latency[i].ops;
+    return rig->detail.series_count == 0 && rig->detail.second_count == 0 &&
+           rig->detail.change_count == 0 && writes == p->ops &&
+           p->ramp_ranks == -1 && p->tail_ranks == -1 && isnan(p->ramp_s) &&
+           p->shape[0] == '\0' && p->changes == -1 && p->cliff_bytes == -1;
+}
+
+static void check_late_starter(struct rig *rig)
+{
+    const struct iobm_phase_row *p = &rig->row;
+    bool root = test.comm.rank == 0,
+         last = test.comm.rank + 1 == test.comm.size;
+    enum iobm_status status =
+        run_all(rig, (struct course){last ? PHASE_NS * 3 / 4 : 0, 1, NONE});
+
+    check(status == IOBM_OK, "one rank begins late");
+    check(!root || (p->ramp_ranks == 1 && p->ramp_nodes == 1 &&
+                    near(p->ramp_s, 0.15, ROOM)),
+          "it made the ramp: %lld of the ranks, %.3f s",
+          (long long)p->ramp_ranks, p->ramp_s);
+    check_detail(rig, "too-short");
+}
+
+/* Long enough for more than one slot, and for bins of two widths. */
+static void check_slow_ranks(struct rig *rig)
+{
+    const struct iobm_phase_row *p = &rig->row;
+    bool first = test.comm.rank == 0;
+    int slow = test.comm.size - 1;
+    enum iobm_status status =
+        run_all(rig, (struct course){first ? PHASE_NS * 3 / 4 : 0,
+                                     first ? 1 : 7, NONE});
+
+    check(status == IOBM_OK, "all but one rank are slow");
+    check(!first || (p->tail_ranks == slow && p->tail_nodes == 1 &&
+                     near(p->tail_s, 1.05, ROOM)),
+          "they made the tail: %lld ranks, %.3f s", (long long)p->tail_ranks,
+          p->tail_s);
+    check(!first || (p->ramp_ranks == 1 && near(p->ramp_s, 0.15, ROOM)),
+          "but the other one the ramp: %.3f s", p->ramp_s);
+    check(!first || p->loss_tail_pct > 10, "what the tail cost: %.1f %%",
+          p->loss_tail_pct);
+    check(!first || rig->detail.second_count >= 2, "it lasted two seconds");
+    check_detail(rig, "too-short");
+}
+
+/* Our own cost, as the caller knows it: 50 ns of each operation. */
+static bool overhead_is(const struct rig *rig)
+{
+    double ns = 0;
+
+    for (int r = 0; r < test.comm.size; r++)
+        ns += (double)(rig->ranks[r].end_ns - rig->ranks[r].start_ns);
+    return near(rig->row.overhead_pct, 100 * 50 * (double)rig->row.ops / ns,
+                1e-9) &&
+           rig->row.op_cost_ns == 50;
+}
+
+static void check_bare(struct rig *rig)
+{
+    const struct iobm_phase_row *p = &rig->row;
+    bool root = test.comm.rank == 0;
+    enum iobm_status status;
+
+    rig->measure.bare = true;
+    status = phase_all(rig, 10 * MS, NONE, 0);
+    rig->measure.bare = false;
+    rig->row.bytes_expected = test.comm.size * PER_RANK;
+    check(status == IOBM_OK, "a bare phase");
+    check(!root || adds_up(rig), "bare: the figures are the ranks'");
+    check(!root ||
+              (rig->detail.series_count == 0 && rig->detail.second_count == 0 &&
+               rig->detail.class_count == 0 && rig->detail.latency_count == 0),
+          "bare: no detail");
+    check(!root || (isnan(p->bw_steady_Bps) && isnan(p->latency_mean_s) &&
+                    isnan(p->loss_tail_pct) && p->shape[0] == '\0'),
+          "bare: nothing that takes marks or histograms");
+}
+
 static void check_one_after_the_other(struct rig *rig)
 {
     const struct iobm_phase_row *p = &rig->row;
@@ -325,6 +554,8 @@ static void check_one_after_the_other(struct rig *rig)
     check(!root || (p->bw_wall_low_Bps <= p->bw_wall_Bps &&
                     p->bw_wall_Bps <= p->bw_wall_high_Bps),
           "the bounds lie around the wall bandwidth");
+    /* Two of them may overlap by a little. */
+    check_detail(rig, n == 1 ? "too-short" : n == 2 ? NULL : "");
 }
 
 static void check_overlap(struct rig *rig)
@@ -344,6 +575,10 @@ static void check_overlap(struct rig *rig)
     check(!root || (p->open_max_s >= (test.comm.size - 1) * 0.01 &&
                     p->latency_max_s >= 0.015),
           "open and latency were seen");
+    check(!root || overhead_is(rig), "our own cost: %.6f %%", p->overhead_pct);
+    check(!root || (p->cpu_s > 0 && p->cpu_s < p->seconds_outer * 16),
+          "the time of the processors: %.4f s", p->cpu_s);
+    check_detail(rig, "too-short");
 }
 
 static const struct {
@@ -423,6 +658,7 @@ static void check_failures(struct rig *rig)
         check(rig->err.rank == failures[i].rank, "%s: rank %d is named", name,
               rig->err.rank);
         check(!root || no_rates(rig), "%s: no rate", name);
+        check(!root || detail_is_timeless(rig), "%s: latencies alone", name);
         check(!root ||
                   rows_are_named(rig, failures[i].failing, failures[i].done),
               "%s: the bytes done", name);
@@ -454,6 +690,8 @@ static void check_bad_clock(struct rig *rig)
     check(!root || (isnan(p->bw_wall_high_Bps) && isnan(p->bw_steady_Bps) &&
                     isnan(p->bw_open_close_Bps) && isnan(p->bw_cache_Bps)),
           "what needs more than one clock is not there");
+    check(!root || (detail_is_timeless(rig) && find_class(rig, "write")),
+          "but latencies are");
 }
 
 int main(int argc, char **argv)
@@ -471,7 +709,13 @@ int main(int argc, char **argv)
     /* After all those failures it measures as before. */
     check_one_after_the_other(&rig);
     check_overlap(&rig);
+    if (test.comm.size >= 2) {
+        check_late_starter(&rig);
+        check_slow_ranks(&rig);
+    }
+    check_bare(&rig);
     check_bad_clock(&rig);
+    iobm_detail_release(&rig.detail);
     rig_release(&rig);
     if (test.comm.rank == 0) {
         printf("1..%d\n", test.checks);

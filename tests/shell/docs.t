@@ -10,7 +10,7 @@ docs=$IOBM_SRC/docs
 readme=$IOBM_SRC/README.md
 texts=("$readme" "$IOBM_SRC/CONTRIBUTING.md" "$docs/method.md")
 pages=("$docs/iobm.1" "$docs/iobm-results.5")
-plan 40
+plan 42
 
 # ---- form
 # Lines of OPTIONS in iobm(1) are generated, paragraph by paragraph.
@@ -84,7 +84,7 @@ is "$(for option in $long; do grep -qE -e "(^|[^-a-z])$option([^-a-z]|\$)" \
     echo "$long"
     echo --help --no-NAME --oversubscribe --no-install --with-hdf --export |
         tr ' ' '\n'
-    for command in list show "file recover" clean; do
+    for command in list show "file recover" clean self-test; do
         # shellcheck disable=SC2086 # words
         "$IOBM" $command --help
     done
@@ -110,6 +110,16 @@ run mpi 1 "$IOBM" -w -r -f x
 is "$status" 2 "a usage error is status 2, as documented"
 run mpi 1 "$IOBM" -f missing/x -n 1M -w
 like "$status" '^[12]$' "what cannot work is status 1 or 2, as documented"
+
+# ---- the checks of the certificate
+checks=$(grep -oE 'add\(&?list, "[a-z]+"' "$IOBM_SRC/src/judge/certificate.c" |
+    sed -E 's/.*"(.*)"/\1/' | sort -u)
+num "$(echo "$checks" | wc -l) >= 20" "certificate.c has checks"
+is "$(for name in $checks; do
+    for text in "$readme" "$docs/method.md"; do
+        grep -q "^| .*\`$name\`.* |\$" "$text" || echo "$name: $text"
+    done
+done)" "" "README.md and method.md list every check"
 
 # ---- README.md: what is marked as runnable runs, with little data
 blocks() { # MARK: the code blocks with that mark
@@ -150,11 +160,15 @@ shape() {
 blocks text | shape | grep -v '^$' | sort -u >shown
 shape <printed | sort -u >real
 num "$(wc -l <shown) >= 20" "README.md shows output"
-# Lines that come and go with the figures begin as the program's texts do.
+# Lines that come and go with the figures begin as the program's texts do, or,
+# where a sentence goes on, are a part of one.
+cat "$IOBM_SRC"/src/{report,cli,judge,stats}/*.c | tr '\n' ' ' |
+    sed 's/" *"//g' >sources
 is "$(comm -23 shown real | while read -r line; do
-    start=$(echo "$line" | sed -E 's/ ?N .*//; s/^(note|warn): //')
-    grep -qF -e "${start:-nothing}" "$IOBM_SRC"/src/report/*.c \
-        "$IOBM_SRC"/src/cli/*.c || echo "$line"
+    start=$(echo "$line" | sed -E 's/^(INVALID|WARN|NOTE) [a-z, ]+(: |\()//
+        s/^(note|warn|cold|mostly-cold|mixed|cached|slow-down|unsteady): //
+        s/ ?N .*//; s/;.*//; s/steady: .*/steady:/')
+    grep -qF -e "${start:-nothing}" sources || echo "$line"
 done)" "" "README.md shows what is printed" || diag "$(cat real)"
 
 python=""

@@ -6,7 +6,7 @@
 examples=$IOBM_SRC/examples
 export IOBM RANKS=2 SIZE=8M
 results=iobm-results.h5
-plan 15
+plan 18
 
 # example_ran SCRIPT RUNS: ends well, so many runs more, no data left.
 total=0
@@ -41,3 +41,12 @@ if [ -n "$python" ]; then
 else
     skip 3 "no python3 with h5py and pandas here"
 fi
+
+# It says whether its figures may be quoted, and where they may not, as with
+# files in memory, that is status 4.
+mkdir -p data
+run bash "$examples/trust.sh" data
+like "$status" '^[04]$' "trust.sh ends well" || diag "$err"
+like "$out" '(may be quoted: the median|not to be quoted: see the checks)' \
+    "it says whether to quote the figures"
+is "$(ls -A data)" "" "trust.sh leaves no data behind"

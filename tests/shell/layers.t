@@ -10,6 +10,7 @@ cd "$IOBM_SRC" || exit 1
 layers=(
     "base"
     "stats base"
+    "judge base stats"
     "conf base"
     "par base stats"
     "workload base"
@@ -18,8 +19,8 @@ layers=(
     "backend base par"
     "engine base stats par"
     "store base stats par"
-    "report base stats store"
-    "cli base stats conf par workload env guard backend engine store report"
+    "report base stats judge store"
+    "cli base stats judge conf par workload env guard backend engine store report"
 )
 # Header, and the folders or files whose business it is.
 doors=(

@@ -6,7 +6,7 @@
 
 . "$IOBM_SRC/tests/lib/tap.sh"
 driver=$IOBM_BUILD/tests/bin/store_driver
-plan 16
+plan 22
 
 "$IOBM" -n 3M -b 1M -f data -w -r -i 2 -o r.h5 --label 'a "label"' \
     --tag where=here >/dev/null 2>&1
@@ -105,23 +105,126 @@ elif what == "pandas":
     assert (abs(one["bytes"] / one["seconds"] / one["bw_wall_Bps"] - 1)
             < 1e-9).all()
     print(sorted(set(t["run"])))
+elif what == "tables":
+    for name, run in sorted(f["runs"].items()):
+        print(run.attrs["number"], " ".join(
+            "%s:%d" % (k, len(v)) for k, v in run.items()
+            if isinstance(v, h5py.Dataset)))
+elif what == "detail":
+    # What the tables beside the phases say of them must add up to theirs.
+    run = f["runs"][sorted(f["runs"])[0]]
+    table = {k: v[:] for k, v in run.items() if isinstance(v, h5py.Dataset)}
+    for p in table["phases"]:
+        def of(name):
+            return table[name][table[name]["phase"] == p["phase"]]
+        s = of("series")
+        all_ranks = (s["rank"] < 0) & (s["node"] < 0)
+        assert s["bytes"][all_ranks].sum() == p["bytes"]
+        assert s["bytes"][s["rank"] >= 0].sum() == p["bytes"]
+        assert (s["start_ns"][all_ranks][0] == p["first_start_ns"])
+        assert of("seconds")["bytes"].sum() == p["bytes"]
+        assert of("seconds")["ops"].sum() == p["ops"]
+        for c in of("latency_summary"):
+            b = of("latency")
+            b = b[b["op_class"] == c["op_class"]]
+            assert b["ops"].sum() == c["ops"] and (b["ops"] > 0).all()
+            assert b["low_ns"][0] <= c["min_s"] * 1e9 + 1
+            assert c["max_s"] * 1e9 - 1 < b["high_ns"][-1]
+        assert of("evidence")["bytes"].sum() == p["bytes"]
+        assert len(of("checks")) > 5
+    assert (table["checks"]["phase"] == -1).sum() > 0
+    print([text(op) for op in table["repeats"]["op"]],
+          table["repeats"]["repeats"])
+END
+cat >page.py <<'END'
+import sys
+import h5py
+
+
+def described(name, page):
+    """Column and unit of each column of a table, as iobm-results(5) has it."""
+    on, columns = False, []
+    for line, after in zip(page, page[1:]):
+        if line.startswith((".SS", ".SH")):
+            on = line == ".SS Table " + name
+        elif on and line == ".TP 24":
+            words = after.replace('"', "").split()
+            columns.append((words[1], words[2][1:-1] if words[2:] else "1"))
+    return columns
+
+
+f = h5py.File(sys.argv[1], "r")
+page = open(sys.argv[2]).read().splitlines()
+run = f["runs"][sorted(f["runs"])[1]]
+n = 0
+for name, item in run.items():
+    if not isinstance(item, h5py.Dataset) or name == "phases":
+        continue
+    n += 1
+    a = {k: v.decode() if isinstance(v, bytes) else v
+         for k, v in item.attrs.items()}
+    has = [(a["FIELD_%d_NAME" % i], a["FIELD_%d_UNITS" % i] or "text")
+           for i in range(len(item.dtype))]
+    if has != described(name, page):
+        print(name, set(has) ^ set(described(name, page)))
+print(n)
+END
+cat >document.py <<'END'
+import json
+import sys
+
+
+def once(pairs):
+    """Of two members of one name most readers see the last alone."""
+    assert len(dict(pairs)) == len(pairs)
+    return dict(pairs)
+
+
+d = json.load(open(sys.argv[1]), object_pairs_hook=once)
+for p in d["phases"]:
+    assert sum(x["bytes"] for x in p["series_rows"]) == p["bytes"]
+    assert all(x["rank"] == x["node"] == -1 for x in p["series_rows"])
+    assert sum(x["ops"] for x in p["second_rows"]) == p["ops"]
+    assert p["op"] in [x["op_class"] for x in p["latency_rows"]]
+    assert p["change_rows"] == p["finding_rows"] == []
+    assert len(p["evidence_rows"]) == p["nodes"] == 1
+    assert "errors" in [x["name"] for x in p["check_rows"]]
+    assert {x["phase"] for x in p["check_rows"]} == {p["phase"]}
+assert {x["phase"] for x in d["checks"]} == {-1}
+print([x["op"] for x in d["repeats"]], len(d["phases"]))
 END
 if [ -n "$python" ]; then
     run $python look.py r.h5 form
-    num "${out:-0} >= 11" "h5py: all tables are flat and plain"
+    num "${out:-0} >= 27" "h5py: all tables are flat and plain"
     is "$err" "" "without a word of complaint"
     run $python look.py r.h5 runs
     is "$out" '1 complete a "label" 4 4
 2 complete second 3 12' "the runs"
     run $python look.py r.h5 config
     is "$out$err" "posix here True" "parameters, tags, environment"
+    run $python look.py r.h5 tables
+    is "$(sed -n '2s/ /\n/gp' <<<"$out" | grep -vE '^(2|ranks:.*)$' |
+        tr '\n' ' ')" "changes:3 checks:16 clock:0 evidence:6 latency:15 \
+latency_summary:6 log:0 phases:3 repeats:2 seconds:9 series:27 verify:6 " \
+        "all tables of a run"
+    unlike "$(sed -n 1p <<<"$out")" 'verify|changes' \
+        "a table without rows is not there"
+    run $python look.py r.h5 detail
+    is "$out$err" "['write', 'read'] [2 2]" "they add up to the phases"
+    run $python page.py r.h5 "$IOBM_SRC/docs/iobm-results.5"
+    is "$out$err" 12 "iobm-results(5) has their columns and units"
+    "$IOBM" show r.h5 1 --json >document
+    run $python document.py document
+    is "$out$err" "['write', 'read'] 4" "so they do as JSON"
+    run $python look.py "$part" tables
+    like "$out" '^0 .*checks:4 .*series:9 ' "the tables of a partial file"
     run $python look.py "$part" runs
     is "$out" "0 running paused 1 2" "a partial file"
     if $python -c 'import pandas' 2>/dev/null; then
         run $python look.py r.h5 pandas
         is "$out$err" "[1, 2]" "pandas: /results as a data frame"
     else skip 1 "no pandas here"; fi
-else skip 6 "no h5py here"; fi
+else skip 12 "no h5py here"; fi
 
 # ---- h5dump
 if command -v h5dump >/dev/null; then

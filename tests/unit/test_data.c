@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/rng.h"
 #include "engine/data.h"
 
 #define KIB INT64_C(1024)
@@ -190,9 +191,161 @@ static void finds_a_block_in_the_wrong_place(void **state)
     data_release(&file);
 }
 
+static const struct {
+    int64_t offset, bytes;
+    int64_t at; /* the wrong byte; -1: none */
+} ranges[] = {
+    {0, 4096, -1},
+    {0, 4096, 0},
+    {0, 4096, 7},
+    {0, 4096, 8},
+    {0, 4096, 4095},
+    {0, 1, 0},
+    {0, 0, -1},
+    {5, 1, 0},
+    {5, 3, 2},
+    {5, 4, 3},
+    {7, 2, 0},
+    {7, 2, 1},
+    {8, 1, 0},
+    {4095, 2, 0},
+    {4095, 2, 1},
+    {4095, 10, 9},
+    {4000, 9000, -1},
+    {4000, 9000, 96},
+    {4000, 9000, 103},
+    {4000, 9000, 104},
+    {4000, 9000, 8999},
+    {1, 5 * MIB, -1},
+    {1, 5 * MIB, 5 * MIB - 1},
+    {(INT64_C(1) << 50) + 4090, 20000, 19999},
+};
+
+/* Whatever range of the file it looks at, with all of the pool or with as
+ * little as was needed, and with stamps left behind in it. */
+static void finds_the_first_wrong_byte(void **state)
+{
+    const int64_t parts[] = {1000, 64 * MIB};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        for (size_t k = 0; k < 2; k++) {
+            struct data data = make(5, 2, parts[k], 9000);
+            struct iobm_op op = {.offset = 4000, .size = 900};
+            size_t bytes = (size_t)ranges[i].bytes;
+            unsigned char *got = malloc(bytes + 1);
+            int64_t at = ranges[i].at;
+
+            data_prepare(&data, &op);
+            data_expect(&data, ranges[i].offset, ranges[i].bytes, got);
+            got[bytes] = 0;
+            if (at >= 0)
+                got[at] ^= 1;
+            if (at >= 0 && at + 1 < ranges[i].bytes)
+                got[bytes - 1] ^= 1;
+            assert_int_equal(
+                data_first_wrong(&data, ranges[i].offset, ranges[i].bytes, got),
+                at);
+            free(got);
+            data_release(&data);
+        }
+}
+
 static int by_bytes(const void *a, const void *b)
 {
     return memcmp(a, b, 64);
+}
+
+struct head {
+    unsigned char behind[64], stamp[8];
+    int write;
+};
+
+static int by_head(const void *a, const void *b)
+{
+    return memcmp(a, b, offsetof(struct head, write));
+}
+
+/* Over the files of four ranks, three repeats and two runs.  Blocks of one
+ * write may be alike but for the stamp, those of two writes not even so. */
+static void no_repeat_or_run_is_like_another(void **state)
+{
+    enum { FILES = 4, REPEATS = 3, BLOCKS = 700 };
+    const size_t all = 2 * FILES * REPEATS * BLOCKS;
+    struct head *heads = calloc(all, sizeof(*heads)), *next = heads;
+
+    (void)state;
+    for (int write = 0; write < 2 * REPEATS; write++)
+        for (int file = 0; file < FILES; file++) {
+            uint64_t run = 100 + (uint64_t)write % 2;
+            struct data data =
+                make(data_repeat_seed(run, write / 2), file, 64 * MIB, MIB);
+
+            for (int64_t b = 0; b < BLOCKS; b++, next++) {
+                next->write = write;
+                data_expect(&data, b * 4096, 8, next->stamp);
+                data_expect(&data, b * 4096 + 8, 64, next->behind);
+            }
+            data_release(&data);
+        }
+    qsort(heads, all, sizeof(*heads), by_head);
+    for (size_t i = 1; i < all; i++) {
+        assert_true(by_head(&heads[i - 1], &heads[i]) != 0);
+        if (memcmp(heads[i - 1].behind, heads[i].behind, 64) == 0)
+            assert_int_equal(heads[i - 1].write, heads[i].write);
+    }
+    free(heads);
+}
+
+/* Repeats of one run, and of runs whose seeds are neighbours. */
+static void repeats_have_their_own_seeds(void **state)
+{
+    (void)state;
+    assert_true(data_repeat_seed(42, 0) == 42);
+    for (uint64_t seed = 0; seed < 3; seed++)
+        for (int64_t a = 0; a < 50; a++)
+            for (uint64_t other = 0; other < 3; other++)
+                for (int64_t b = 0; b < 50; b++)
+                    assert_int_equal(data_repeat_seed(seed, a) ==
+                                         data_repeat_seed(other, b),
+                                     seed == other && a == b);
+    /* Files of one version are checked by the next. */
+    assert_true(data_repeat_seed(42, 1) == UINT64_C(0x4916a435b837a7ac));
+}
+
+/* A block tells its file and place by its stamp, and the rest is where in the
+ * pool that place is. */
+static void a_block_can_be_traced(void **state)
+{
+    unsigned char block[4096];
+
+    (void)state;
+    for (int file = 0; file < 3; file++) {
+        const int64_t far = INT64_C(1) << 37;
+        struct data data = make(9, file, 64 * MIB, MIB);
+        uint64_t key = data_key(9, file);
+
+        for (int64_t b = 0; b < far; b = 3 * b + 1) {
+            uint64_t stamp, word;
+            int64_t place = data_pool_place(key, b);
+
+            data_expect(&data, b * 4096, 4096, block);
+            memcpy(&stamp, block, 8);
+            memcpy(&word, block + 8 * 77, 8);
+            assert_true(rng_unmix(stamp) - key == (uint64_t)b);
+            assert_true(data_pool_word(9, place, 77) == word);
+            assert_int_equal(data_pool_alike(9, place, 8, 4088, block + 8),
+                             4088);
+            assert_int_equal(data_pool_alike(9, place, 100, 10, block + 100),
+                             10);
+            block[105]++;
+            assert_int_equal(data_pool_alike(9, place, 100, 10, block + 100),
+                             9);
+            assert_in_range(data_pool_alike(9, place + 1, 8, 4088, block + 8),
+                            0, 100);
+        }
+        data_release(&data);
+    }
 }
 
 /* Over four times the pool and two files: the first 64 bytes, stamp included,
@@ -301,8 +454,12 @@ int main(void)
         cmocka_unit_test(an_operation_leaves_no_trace),
         cmocka_unit_test(warming_changes_nothing),
         cmocka_unit_test(finds_every_wrong_byte),
+        cmocka_unit_test(finds_the_first_wrong_byte),
         cmocka_unit_test(finds_a_block_in_the_wrong_place),
         cmocka_unit_test(no_two_blocks_are_alike),
+        cmocka_unit_test(no_repeat_or_run_is_like_another),
+        cmocka_unit_test(repeats_have_their_own_seeds),
+        cmocka_unit_test(a_block_can_be_traced),
         cmocka_unit_test(files_begin_elsewhere_in_the_pool),
         cmocka_unit_test(measures_as_incompressible),
         cmocka_unit_test(measures_bad_data_as_bad),

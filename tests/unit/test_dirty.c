@@ -51,6 +51,7 @@ static void check(int64_t bytes)
     }
     /* The kernel may have begun to write: those pages are on their way. */
     assert_true(dirty_share(path, 0, bytes) > 0.5);
+    assert_true(dirty_share_of(fd, 0, bytes) > 0.5);
     assert_int_equal(fsync(fd), 0);
     assert_true(dirty_share(path, 0, bytes) == 0);
     /* At the end alone; a large folio may reach far towards the front. */

@@ -130,6 +130,9 @@ static void text_comes_back(void **state)
     m.host = hosts;
     m.file = files;
     m.site = 5;
+    m.older_count = 2;
+    m.older_seed[0] = UINT64_MAX;
+    m.older_seed[1] = 3;
     strcpy(m.writer.host, "login1");
     strcpy(m.writer.place, "boot/pid:[1]");
     m.writer.pid = 4711;
@@ -139,6 +142,8 @@ static void text_comes_back(void **state)
                      IOBM_OK);
     assert_string_equal(back.run_id, m.run_id);
     assert_true(back.seed == m.seed);
+    assert_int_equal(back.older_count, 2);
+    assert_true(back.older_seed[0] == UINT64_MAX && back.older_seed[1] == 3);
     assert_true(manifest_complete(&back));
     assert_string_equal(back.written_utc, m.written_utc);
     assert_same_layout(&back.layout, &m.layout);
@@ -175,17 +180,63 @@ static char *replaced(const char *text, const char *from, const char *to)
     return result;
 }
 
+/* Written before older seeds were kept. */
+static void format_1_is_read(void **state)
+{
+    struct manifest m = example(false, 2, "complete"), back = {0};
+    struct str text = {0}, sealed = {0};
+    char *body, *old;
+
+    (void)state;
+    manifest_format(&m, &text);
+    text.text[text.length - strlen("checksum 0123456789abcdef\n")] = '\0';
+    body = replaced(text.text, "iobm-manifest 2", "iobm-manifest 1");
+    old = replaced(body, "older_seeds 0\n", "");
+    seal(&sealed, old);
+    assert_int_equal(manifest_parse(sealed.text, sealed.length, &back, NULL),
+                     IOBM_OK);
+    assert_true(back.seed == m.seed && back.older_count == 0);
+    manifest_release(&back);
+    str_release(&sealed);
+    str_release(&text);
+    free(body);
+    free(old);
+}
+
+/* The newest seeds are kept, as many as there is room for. */
+static void seeds_grow_older(void **state)
+{
+    struct manifest m = {.seed = 1}, next = {.seed = 100};
+
+    (void)state;
+    for (uint64_t seed = 2; seed <= 12; seed++)
+        manifest_new_seed(&m, seed);
+    assert_true(m.seed == 12);
+    assert_int_equal(m.older_count, MANIFEST_OLDER);
+    for (int i = 0; i < MANIFEST_OLDER; i++)
+        assert_true(m.older_seed[i] == (uint64_t)(11 - i));
+    manifest_inherit_seeds(&next, &m);
+    assert_true(next.seed == 100 && next.older_seed[0] == 12 &&
+                next.older_seed[1] == 11);
+    /* The same seed again is no other data. */
+    next = (struct manifest){.seed = 12};
+    manifest_inherit_seeds(&next, &m);
+    assert_true(next.seed == 12 && next.older_seed[0] == 11);
+}
+
 static void edits_are_refused(void **state)
 {
     static const struct {
         const char *from, *to, *message;
     } cases[] = {
-        {"iobm-manifest 1", "iobm-manifest 1", NULL},
-        {"iobm-manifest 1", "iobm-manifest 2", "newer iobm"},
-        {"iobm-manifest 1", "iobm-manifest 0", "first line"},
-        {"iobm-manifest 1", "iobm-manifest x", "first line"},
-        {"iobm-manifest 1", "iobm-manifest 99999999999999999999", "first"},
-        {"iobm-manifest 1", "#!/bin/sh", "no manifest"},
+        {"iobm-manifest 2", "iobm-manifest 2", NULL},
+        {"iobm-manifest 2", "iobm-manifest 3", "newer iobm"},
+        /* format 1 had no older seeds */
+        {"iobm-manifest 2", "iobm-manifest 1", "'state'"},
+        {"iobm-manifest 2", "iobm-manifest 0", "first line"},
+        {"iobm-manifest 2", "iobm-manifest x", "first line"},
+        {"iobm-manifest 2", "iobm-manifest 99999999999999999999", "first"},
+        {"iobm-manifest 2", "#!/bin/sh", "no manifest"},
         {"parts 2", "parts 0", "'parts'"},
         {"parts 2", "parts -2", "'parts'"},
         {"parts 2", "parts 2147483647", "'parts'"},
@@ -206,6 +257,9 @@ static void edits_are_refused(void **state)
         {"state complete", "state done", "state"},
         {"state complete", "state complete complete", "state"},
         {"seed 1", "seed -1", "seed"},
+        {"older_seeds 0", "older_seeds 1", "older_seed"},
+        {"older_seeds 0", "older_seeds 9\nolder_seed 1", "older_seeds"},
+        {"older_seeds 0", "older_seeds 1\nolder_seed x", "older_seed"},
         {"hosts 0", "hosts 1", "damaged"},
         {"hosts 0", "hosts 2", "damaged"},
         {"files 0", "files 2\nfile 1 1", "damaged"},
@@ -697,6 +751,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_comes_back),
+        cmocka_unit_test(format_1_is_read),
+        cmocka_unit_test(seeds_grow_older),
         cmocka_unit_test(edits_are_refused),
         cmocka_unit_test(damage_is_noticed),
         cmocka_unit_test(names_are_derived),

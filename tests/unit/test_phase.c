@@ -34,9 +34,13 @@
 /* ---- the clock ---- */
 
 static int64_t the_time_ns = 5000 * MS;
+static int64_t the_tick_ns; /* what a reading takes */
+static int the_readings;
 
 int64_t clock_now_ns(void)
 {
+    the_time_ns += the_tick_ns;
+    the_readings++;
     return the_time_ns;
 }
 
@@ -69,6 +73,8 @@ const char *clock_iso8601(char *text, size_t room, int64_t utc_ns)
 
 struct fake {
     char calls[64];
+    int64_t xfer_ns; /* what a transfer takes; 0: XFER_NS, and calls are
+                        noted */
     int ops;         /* turns so far */
     char fail;       /* which kind of call fails, or 0 */
     int fail_at;     /* 'x' and 's': the how manieth of its kind, from 1 */
@@ -108,6 +114,13 @@ static enum iobm_status fake_xfer(void *state, void *file, struct iobm_op *op,
                                   struct iobm_error *err)
 {
     struct fake *f = state;
+
+    if (f->xfer_ns > 0) {
+        the_time_ns += f->xfer_ns;
+        op->done = op->size;
+        return IOBM_OK;
+    }
+
     bool well = call(f, op->size > 0 ? 'x' : '-', XFER_NS, WATCH_TRANSFER) ||
                 f->fail_at != f->next + 1;
 
@@ -164,6 +177,7 @@ static const struct iobm_backend fake_backend = {
 
 struct plan {
     int64_t made, ops;
+    int64_t next_ns;
 };
 
 static bool fake_next(void *state, struct iobm_op *op)
@@ -172,7 +186,7 @@ static bool fake_next(void *state, struct iobm_op *op)
 
     if (plan->made == plan->ops)
         return false;
-    the_time_ns += NEXT_NS;
+    the_time_ns += plan->next_ns;
     op->offset = plan->made++ * OP_BYTES;
     op->size = OP_BYTES;
     op->block_bytes = op->stride_bytes = 0;
@@ -408,14 +422,35 @@ static const struct phase_case {
 
 #define CASES (sizeof(phases) / sizeof(phases[0]))
 
+#define SLOTS 256
+
 struct rig {
     struct iobm_comm comm;
     struct stop stop;
     struct watch watch;
-    struct marks marks;
+    struct phase_log log;
     int64_t room[8][2];
+    void *slot_room;
+    int64_t slot_ns;
     char buffer[4096];
 };
+
+/* The ways in which a phase may be run. */
+static const struct mode {
+    const char *name;
+    enum iobm_op_kind kind;
+    int64_t transfer_bytes; /* the most, as the phase is told */
+    bool shares;            /* readings of the clock, but for sync_each */
+    bool bare;
+} modes[] = {
+    {"read", IOBM_OP_READ, 1 << 20, true, false},
+    {"write of a block", IOBM_OP_WRITE, 4096, true, false},
+    {"write of more", IOBM_OP_WRITE, 4097, false, false},
+    {"read, bare", IOBM_OP_READ, 4096, true, true},
+    {"write, bare", IOBM_OP_WRITE, 8192, false, true},
+};
+
+#define MODES (sizeof(modes) / sizeof(modes[0]))
 
 static int count(const char *text, const char *any)
 {
@@ -426,44 +461,69 @@ static int count(const char *text, const char *any)
     return n;
 }
 
-static void run_case(struct rig *rig, const struct phase_case *p,
-                     struct fake *fake, enum iobm_op_kind kind,
-                     struct data *data, struct phase_output *out)
+static void begin_log(struct rig *rig)
 {
-    struct plan plan = {0, p->ops};
+    for (int c = 0; c < PHASE_CLASSES; c++)
+        hist_init(&rig->log.hist[c]);
+    slots_init(&rig->log.slots, rig->slot_room, SLOTS, the_time_ns,
+               rig->slot_ns);
+    rig->log.marks = (struct marks){.at = rig->room, .room = 8};
+}
+
+static void run_plan(struct rig *rig, const struct phase_case *p,
+                     struct plan *plan, struct fake *fake,
+                     const struct mode *mode, struct data *data,
+                     struct phase_output *out)
+{
     const struct phase_input in = {
         .backend = &fake_backend,
         .state = fake,
-        .how = {.path = "F"},
-        .kind = kind,
+        .how = {.path = "F", .transfer_bytes = mode->transfer_bytes},
+        .kind = mode->kind,
         .workload = &fake_workload,
-        .plan = &plan,
+        .plan = plan,
         .turns = p->turns,
         .collective = p->collective,
         .sync_each = p->sync_each,
         .sync_end = p->sync_end,
         .sync_always = p->sync_always,
-        .data = data,
-        .buffer = data ? NULL : rig->buffer,
+        .data = mode->kind == IOBM_OP_WRITE ? data : NULL,
+        .buffer = mode->kind == IOBM_OP_WRITE ? NULL : rig->buffer,
         .stop = &rig->stop,
         .watch = &rig->watch,
-        .marks = &rig->marks,
+        .log = mode->bare ? NULL : &rig->log,
     };
 
+    assert_int_equal(phase_shares_stamps(&in), mode->shares && !p->sync_each);
     memset(out, 0xa5, sizeof(*out));
     memset(&rig->watch, 0, sizeof(rig->watch));
-    rig->marks = (struct marks){.at = rig->room, .room = 8};
-    *fake = p->fake;
+    begin_log(rig);
     fake->stop = &rig->stop;
     fake->watch = &rig->watch;
-    fake->data = data;
+    fake->data = mode->kind == IOBM_OP_WRITE ? data : NULL;
     phase_run(&in, out);
 }
 
-/* The stamps: disjoint, and adding up to the time that went by. */
+static void run_case(struct rig *rig, const struct phase_case *p,
+                     struct fake *fake, const struct mode *mode,
+                     struct phase_output *out)
+{
+    struct plan plan = {0, p->ops, NEXT_NS};
+    struct iobm_error err;
+    struct data data = {0};
+
+    assert_int_equal(data_init(&data, 7, 0, 8 * OP_BYTES, OP_BYTES, &err),
+                     IOBM_OK);
+    *fake = p->fake;
+    run_plan(rig, p, &plan, fake, mode, &data, out);
+    data_release(&data);
+}
+
+/* The stamps: disjoint, and adding up to the time that went by.  'between' is
+ * what went by between the operations and is theirs, or is not. */
 static void check_times(const struct phase_case *p,
-                        const struct phase_output *o, int64_t from_ns,
-                        int64_t to_ns)
+                        const struct phase_output *o, bool shares,
+                        int64_t from_ns, int64_t to_ns)
 {
     int transfers = count(p->calls, "x-");
     int syncs = count(p->calls, "s");
@@ -479,22 +539,73 @@ static void check_times(const struct phase_case *p,
     assert_int_equal(o->close_end_ns - o->sync_end_ns,
                      count(p->calls, "c") * CLOSE_NS);
     assert_int_equal(o->close_end_ns, to_ns);
-    assert_int_equal(o->latency_sum_ns, inside + end * SYNC_NS);
-    assert_int_equal(o->prepare_ns, between);
+    assert_int_equal(o->latency_sum_ns,
+                     inside + end * SYNC_NS + (shares ? between : 0));
+    assert_int_equal(o->prepare_ns, shares ? 0 : between);
     if (transfers == 0)
         assert_int_equal(o->latency_max_ns, 0);
     else if (!p->sync_each)
-        assert_int_equal(o->latency_max_ns, XFER_NS);
+        assert_int_equal(o->latency_max_ns,
+                         XFER_NS + (shares && between ? NEXT_NS : 0));
 }
 
-static void check_case(struct rig *rig, const struct phase_case *p)
+/* One class: 'n' operations, each of 'ns'. */
+static void check_class(const struct hist *hist, int64_t n, int64_t ns)
 {
+    assert_int_equal(hist->n, n);
+    assert_int_equal(hist->sum_ns, n * ns);
+    if (n > 0) {
+        assert_int_equal(hist->min_ns, ns);
+        assert_int_equal(hist->max_ns, ns);
+    }
+}
+
+/* Only what succeeded counts, by class. */
+static void check_log(const struct rig *rig, const struct phase_case *p,
+                      const struct phase_output *o, bool shares)
+{
+    const struct phase_log *log = &rig->log;
+    int64_t ops = 0, bytes = 0;
+
+    check_class(&log->hist[PHASE_OPEN], p->fake.fail != 'o', OPEN_NS);
+    check_class(&log->hist[PHASE_TRANSFER], p->done,
+                XFER_NS + (shares ? NEXT_NS : 0));
+    check_class(&log->hist[PHASE_SYNC],
+                count(p->calls, "s") - (p->fake.fail == 's'), SYNC_NS);
+    check_class(&log->hist[PHASE_CLOSE],
+                count(p->calls, "c") - (p->fake.fail == 'c'), CLOSE_NS);
+    for (size_t i = 0; i < log->slots.used; i++) {
+        ops += log->slots.slot[i].ops;
+        bytes += log->slots.slot[i].bytes;
+    }
+    assert_int_equal(ops, p->done);
+    assert_int_equal(bytes, p->done * OP_BYTES);
+
+    assert_int_equal(log->marks.last_bytes, p->bytes);
+    assert_int_equal((int64_t)marks_bytes_at(&log->marks, the_time_ns),
+                     p->bytes);
+    assert_int_equal(marks_bytes_at(&log->marks, o->start_ns), 0);
+}
+
+/* A phase that is not to keep anything does not. */
+static void check_nothing_kept(const struct rig *rig)
+{
+    for (int c = 0; c < PHASE_CLASSES; c++)
+        assert_int_equal(rig->log.hist[c].n, 0);
+    assert_int_equal(rig->log.slots.slot[0].ops, 0);
+    assert_int_equal(rig->log.marks.count, 0);
+}
+
+static void check_case(struct rig *rig, const struct phase_case *p,
+                       const struct mode *mode)
+{
+    bool shares = mode->shares && !p->sync_each;
     int64_t from_ns = the_time_ns;
     struct phase_output out;
     struct fake fake;
     struct iobm_error err;
 
-    run_case(rig, p, &fake, IOBM_OP_READ, NULL, &out);
+    run_case(rig, p, &fake, mode, &out);
     assert_string_equal(fake.calls, p->calls);
     assert_int_equal(out.status, p->status);
     if (p->text)
@@ -503,12 +614,12 @@ static void check_case(struct rig *rig, const struct phase_case *p)
     assert_int_equal(out.ops, p->done);
     assert_int_equal(out.errors, p->errors);
     assert_false(fake.wrong_stage);
-    check_times(p, &out, from_ns, the_time_ns);
-
-    assert_int_equal(rig->marks.last_bytes, p->bytes);
-    assert_int_equal((int64_t)marks_bytes_at(&rig->marks, the_time_ns),
-                     p->bytes);
-    assert_int_equal(marks_bytes_at(&rig->marks, out.start_ns), 0);
+    assert_false(fake.wrong_data);
+    check_times(p, &out, shares, from_ns, the_time_ns);
+    if (mode->bare)
+        check_nothing_kept(rig);
+    else
+        check_log(rig, p, &out, shares);
     assert_int_equal(atomic_load(&rig->watch.stage), WATCH_IDLE);
     assert_int_equal(atomic_load(&rig->watch.bytes), p->bytes);
     assert_int_equal(atomic_load(&rig->watch.beat_ns), the_time_ns);
@@ -527,29 +638,59 @@ static void check_case(struct rig *rig, const struct phase_case *p)
 
 static void makes_the_calls_and_stamps_them(void **state)
 {
-    for (size_t i = 0; i < CASES; i++) {
-        print_message("# %s\n", phases[i].name);
-        check_case(*state, &phases[i]);
-    }
+    for (size_t m = 0; m < MODES; m++)
+        for (size_t i = 0; i < CASES; i++) {
+            print_message("# %s: %s\n", modes[m].name, phases[i].name);
+            check_case(*state, &phases[i], &modes[m]);
+        }
 }
 
-/* What is written is the data of the offset, stamped before each call. */
-static void writes_its_data(void **state)
+/* Short operations, a reading of the clock that takes time, and nothing else
+ * that does: what the loop does for itself is read off. */
+static void reads_the_clock_seldom(void **state)
 {
-    static const struct phase_case p = {
-        .ops = 4, .turns = 5, .collective = true};
+    static const struct phase_case p = {.turns = IDLE};
+    const int64_t ops = 5000;
     struct rig *rig = *state;
     struct iobm_error err;
-    struct data data = {0};
-    struct phase_output out;
-    struct fake fake;
 
-    assert_int_equal(data_init(&data, 7, 0, 400, 100, &err), IOBM_OK);
-    run_case(rig, &p, &fake, IOBM_OP_WRITE, &data, &out);
-    assert_string_equal(fake.calls, "oxxxx-c");
-    assert_int_equal(out.status, IOBM_OK);
-    assert_false(fake.wrong_data);
-    data_release(&data);
+    the_tick_ns = 10;
+    rig->slot_ns = 20 * MS;
+    for (size_t m = 0; m < MODES; m++) {
+        struct plan plan = {.ops = ops};
+        struct fake fake = {.xfer_ns = MS};
+        struct data data = {0};
+        struct phase_output out;
+        int readings, seldom;
+
+        assert_int_equal(data_init(&data, 7, 0, ops * OP_BYTES, OP_BYTES, &err),
+                         IOBM_OK);
+        the_readings = 0;
+        run_plan(rig, &p, &plan, &fake, &modes[m], &data, &out);
+        readings = the_readings;
+        print_message("# %s: %d readings\n", modes[m].name, readings);
+        assert_int_equal(out.ops, ops);
+
+        /* Every 100 ms to look for word; and for each slot and mark. */
+        seldom = (int)(out.prepare_ns / the_tick_ns) - 2;
+        if (modes[m].shares) {
+            assert_true(readings - ops - seldom < 16);
+            if (modes[m].bare)
+                assert_in_range(seldom, 48, 52);
+            else
+                assert_in_range(seldom, 240, 350);
+        } else {
+            assert_in_range(readings - 2 * ops, 0, 15);
+            assert_int_equal(seldom, ops);
+        }
+        /* Never in the latency of the next one. */
+        assert_int_equal(out.latency_max_ns, MS + the_tick_ns);
+        assert_int_equal(out.latency_sum_ns,
+                         ops * (MS + the_tick_ns) + the_tick_ns);
+        data_release(&data);
+    }
+    the_tick_ns = 0;
+    rig->slot_ns = SLOTS_WIDTH_NS;
 }
 
 /* The marks tell how far the phase was at any time. */
@@ -560,13 +701,14 @@ static void marks_its_progress(void **state)
     struct phase_output out;
     struct fake fake;
 
-    run_case(rig, &p, &fake, IOBM_OP_READ, NULL, &out);
+    run_case(rig, &p, &fake, &modes[0], &out);
     for (int done = 0; done <= 4; done++) {
         int64_t at_ns = out.start_ns + done * (NEXT_NS + XFER_NS);
 
-        assert_int_equal(marks_bytes_at(&rig->marks, at_ns), done * OP_BYTES);
+        assert_int_equal(marks_bytes_at(&rig->log.marks, at_ns),
+                         done * OP_BYTES);
     }
-    assert_int_equal(rig->marks.count, 5);
+    assert_int_equal(rig->log.marks.count, 5);
 }
 
 static int start_mpi(void **state)
@@ -577,7 +719,10 @@ static int start_mpi(void **state)
     char **argv = NULL;
 
     *state = &rig;
-    return par_init(&argc, &argv, &rig.comm, &err) != IOBM_OK ||
+    rig.slot_ns = SLOTS_WIDTH_NS;
+    rig.slot_room = malloc(slots_bytes(SLOTS));
+    return !rig.slot_room ||
+           par_init(&argc, &argv, &rig.comm, &err) != IOBM_OK ||
            stop_init_all(&rig.stop, &rig.comm, &err) != IOBM_OK;
 }
 
@@ -587,6 +732,7 @@ static int end_mpi(void **state)
 
     stop_release(&rig->stop);
     par_finalize(&rig->comm);
+    free(rig->slot_room);
     return 0;
 }
 
@@ -594,7 +740,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(makes_the_calls_and_stamps_them),
-        cmocka_unit_test(writes_its_data),
+        cmocka_unit_test(reads_the_clock_seldom),
         cmocka_unit_test(marks_its_progress),
     };
 

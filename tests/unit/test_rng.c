@@ -31,6 +31,24 @@ static void the_mixer_is_splitmix64(void **state)
     assert_true(rng_mix(0) == 0);
 }
 
+/* There and back, both ways; single bits, as each must come back. */
+static void the_mixer_can_be_undone(void **state)
+{
+    (void)state;
+    for (int bit = 0; bit < 64; bit++) {
+        uint64_t x = UINT64_C(1) << bit;
+
+        assert_true(rng_unmix(rng_mix(x)) == x);
+        assert_true(rng_mix(rng_unmix(x)) == x);
+        assert_true(rng_unmix(rng_mix(~x)) == ~x);
+    }
+    for (uint64_t i = 0; i < 100000; i++)
+        assert_true(rng_unmix(rng_mix(rng_at(5, i))) == rng_at(5, i));
+    assert_true(rng_unmix(0) == 0);
+    assert_true(rng_unmix(UINT64_C(0xe220a8397b1dcdaf)) ==
+                UINT64_C(0x9e3779b97f4a7c15));
+}
+
 /* Files written by one version are checked by the next. */
 static void values_never_change(void **state)
 {
@@ -157,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mixer_is_splitmix64),
+        cmocka_unit_test(the_mixer_can_be_undone),
         cmocka_unit_test(values_never_change),
         cmocka_unit_test(fill_agrees_with_at),
         cmocka_unit_test(seeds_differ),

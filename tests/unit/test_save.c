@@ -102,6 +102,32 @@ static enum iobm_status add_phase(struct save *save, int64_t bytes,
     return save_phase(save, &phase, ranks, RANKS, err);
 }
 
+/* Rows of a phase: series of all, of a rank, and of a node. */
+static enum iobm_status add_detail(struct save *save, int64_t phase,
+                                   struct iobm_error *err)
+{
+    struct iobm_series_row series[] = {
+        {.phase = phase, .rank = -1, .node = -1, .bytes = 30},
+        {.phase = phase, .rank = 0, .node = 0, .bytes = 10},
+        {.phase = phase, .rank = 1, .node = 0, .bytes = 20},
+        {.phase = phase, .rank = -1, .node = 0, .bytes = 30},
+        {.phase = phase, .rank = -1, .node = -1, .bytes = 31},
+    };
+    struct iobm_check_row checks[] = {{.phase = phase, .name = "short"},
+                                      {.phase = phase, .name = "clock"}};
+    struct iobm_summary_row summary = {.op = "write"};
+    const struct iobm_detail detail = {
+        .series = series,
+        .series_count = 5,
+        .checks = checks,
+        .check_count = 2,
+        .summaries = &summary,
+        .summary_count = phase < 0,
+    };
+
+    return save_detail(save, &detail, err);
+}
+
 static void read_run(int64_t number, struct run_record *record)
 {
     struct iobm_error err;
@@ -159,6 +185,61 @@ static void keeps_what_it_is_told(void **state)
     kv_release(&facts);
 }
 
+static size_t series_rows(const char *path)
+{
+    struct iobm_series_row *rows;
+    struct iobm_error err;
+    size_t n;
+
+    assert_int_equal(store_read_series(path, 0, &rows, &n, &err), IOBM_OK);
+    free(rows);
+    return n;
+}
+
+/* Rows of two phases and of the run; those of single ranks and nodes are in
+ * the file alone. */
+static void keeps_the_rows_beside(void **state)
+{
+    const struct iobm_detail empty = {0};
+    struct run_record read;
+    struct iobm_error err;
+    struct save save;
+
+    (void)state;
+    begin(&save, TARGET, 1);
+    for (int64_t phase = 0; phase < 2; phase++) {
+        assert_int_equal(add_detail(&save, phase, &err), IOBM_OK);
+        assert_int_equal(add_phase(&save, 300, &err), IOBM_OK);
+    }
+    assert_int_equal(series_rows(store_partial_path(save.store)), 10);
+    assert_int_equal(save_detail(&save, &empty, &err), IOBM_OK);
+    assert_int_equal(add_detail(&save, -1, &err), IOBM_OK);
+    assert_int_equal(save_finish(&save, "complete", "", &err), IOBM_OK);
+
+    read_run(1, &read);
+    for (int k = 0; k < 2; k++) {
+        const struct iobm_detail *d =
+            k == 0 ? &save.record.detail : &read.detail;
+
+        assert_int_equal(d->series_count, 6);
+        for (size_t i = 0; i < 6; i++) {
+            assert_int_equal(d->series[i].rank, -1);
+            assert_int_equal(d->series[i].node, -1);
+            assert_int_equal(d->series[i].bytes, i % 2 ? 31 : 30);
+            assert_int_equal(d->series[i].phase, i < 4 ? (int)i / 2 : -1);
+        }
+        assert_int_equal(d->check_count, 6);
+        assert_int_equal(d->checks[3].phase, 1);
+        assert_string_equal(d->checks[3].name, "clock");
+        assert_int_equal(d->summary_count, 1);
+        assert_int_equal(d->second_count, 0);
+    }
+    assert_int_equal(series_rows(TARGET), 15);
+    run_record_release(&read);
+    save_release(&save);
+    assert_int_equal(save.record.detail.series_count, 0);
+}
+
 static void none_is_no_file(void **state)
 {
     struct iobm_error err;
@@ -168,6 +249,7 @@ static void none_is_no_file(void **state)
     (void)state;
     for (int early = 0; early < 2; early++) {
         begin(&save, "none", 1);
+        assert_int_equal(add_detail(&save, 0, &err), IOBM_OK);
         assert_int_equal(add_phase(&save, 300, &err), IOBM_OK);
         save_log(&save, "note", "said");
         if (early) {
@@ -180,6 +262,8 @@ static void none_is_no_file(void **state)
         assert_int_equal(save.record.number, 0);
         assert_int_equal(save.record.phase_count, 1);
         assert_int_equal(save.record.log_count, 1);
+        assert_int_equal(save.record.detail.series_count, 2);
+        assert_int_equal(save.record.detail.check_count, 2);
         save_release(&save);
         assert_int_not_equal(access("none", F_OK), 0);
     }
@@ -206,8 +290,10 @@ static void two_threads_may_save(void **state)
     (void)state;
     begin(&save, TARGET, 1);
     assert_int_equal(pthread_create(&other, NULL, write_log, &save), 0);
-    for (int i = 0; i < ROUNDS; i++)
+    for (int i = 0; i < ROUNDS; i++) {
+        assert_int_equal(add_detail(&save, i, &err), IOBM_OK);
         assert_int_equal(add_phase(&save, 3 * i, &err), IOBM_OK);
+    }
     pthread_join(other, NULL);
     assert_int_equal(save_finish(&save, "complete", "", &err), IOBM_OK);
     save_release(&save);
@@ -215,12 +301,14 @@ static void two_threads_may_save(void **state)
     read_run(1, &read);
     assert_int_equal(read.phase_count, ROUNDS);
     assert_int_equal(read.log_count, ROUNDS);
+    assert_int_equal(read.detail.check_count, 2 * ROUNDS);
     for (int i = 0; i < ROUNDS; i++) {
         char line[32];
 
         snprintf(line, sizeof(line), "line %d", i);
         assert_string_equal(read.log[i].text, line);
         assert_int_equal(read.phases[i].bytes, 3 * i);
+        assert_int_equal(read.detail.checks[2 * i].phase, i);
     }
     run_record_release(&read);
 }
@@ -255,8 +343,9 @@ static void the_early_end_keeps_whole_phases(void **state)
             add_phase(&save, 300, &err) != IOBM_OK ||
             pthread_create(&other, NULL, end_early, &save) != 0)
             _exit(2);
-        while (add_phase(&save, 300, &err) == IOBM_OK)
-            ;
+        for (int64_t i = 1; add_detail(&save, i, &err) == IOBM_OK &&
+                            add_phase(&save, 300, &err) == IOBM_OK;)
+            i++;
         _exit(3);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -268,6 +357,9 @@ static void the_early_end_keeps_whole_phases(void **state)
     assert_string_equal(read.reason, "by a test");
     assert_true(read.phase_count >= 1);
     assert_int_equal(read.rank_count, RANKS * read.phase_count);
+    /* of each phase but the first, perhaps of the next one already */
+    assert_true(read.detail.check_count == 2 * (read.phase_count - 1) ||
+                read.detail.check_count == 2 * read.phase_count);
     run_record_release(&read);
     assert_int_equal(parts(), 0);
 }
@@ -395,6 +487,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(keeps_what_it_is_told, clean),
+        cmocka_unit_test_setup(keeps_the_rows_beside, clean),
         cmocka_unit_test_setup(none_is_no_file, clean),
         cmocka_unit_test_setup(two_threads_may_save, clean),
         cmocka_unit_test_setup(the_early_end_keeps_whole_phases, clean),

@@ -26,6 +26,7 @@
 
 #include <cmocka.h>
 
+#include "store/detail_tables.h"
 #include "store/h5.h"
 #include "store/lock.h"
 #include "store/merge.h"
@@ -38,6 +39,7 @@
 #define TARGET       "r.h5"
 #define RUN_ID       "1a2b3c4d-0000-4000-8000-000000000001"
 #define OTHER_ID     "5e6f7a8b-0000-4000-8000-000000000002"
+#define GROUP        "runs/000001_20261130T200621Z_1a2b3c4d/"
 
 /* ---- runs with made-up content ---- */
 
@@ -68,6 +70,80 @@ static void make_rank(struct iobm_rank_row *row, int seed)
 {
     memset(row, 0, sizeof(*row));
     fill_texts(iobm_rank_columns, row, seed);
+}
+
+/* Rows for every table beside those of phases and ranks. */
+struct made {
+    struct iobm_series_row series[3]; /* of all, of a rank, of a node */
+    struct iobm_second_row seconds[2];
+    struct iobm_class_row classes[1];
+    struct iobm_latency_row latency[4];
+    struct iobm_change_row changes[1];
+    struct iobm_evidence_row evidence[2];
+    struct iobm_finding_row findings[1];
+    struct iobm_check_row checks[3];
+    struct iobm_summary_row summaries[1];
+};
+
+/* DO(array, how many, columns) */
+#define EACH_ARRAY(DO)                                                         \
+    DO(series, series_count, iobm_series_columns)                              \
+    DO(seconds, second_count, iobm_second_columns)                             \
+    DO(classes, class_count, iobm_class_columns)                               \
+    DO(latency, latency_count, iobm_latency_columns)                           \
+    DO(changes, change_count, iobm_change_columns)                             \
+    DO(evidence, evidence_count, iobm_evidence_columns)                        \
+    DO(findings, finding_count, iobm_finding_columns)                          \
+    DO(checks, check_count, iobm_check_columns)                                \
+    DO(summaries, summary_count, iobm_summary_columns)
+
+static void make_detail(struct made *made, struct iobm_detail *detail, int seed)
+{
+    memset(made, 0, sizeof(*made));
+    memset(detail, 0, sizeof(*detail));
+#define FILL(array, number, columns)                                           \
+    for (int i = 0; i < (int)COUNT(made->array); i++)                          \
+        fill_texts(columns, &made->array[i], seed * 10 + i);                   \
+    detail->array = made->array;                                               \
+    detail->number = COUNT(made->array);
+    EACH_ARRAY(FILL)
+#undef FILL
+    made->series[0].rank = made->series[0].node = -1;
+    made->series[2].rank = -1;
+}
+
+static void add_detail(struct store *store, int seed)
+{
+    struct iobm_error err = {0};
+    struct iobm_detail detail;
+    struct made made;
+
+    make_detail(&made, &detail, seed);
+    if (store_detail(store, &detail, &err) != IOBM_OK)
+        fail_msg("%s", err.text);
+}
+
+/* Whether 'read' has the rows of make_detail() of 'seed' as the 'at'th. */
+static void assert_detail(const struct iobm_detail *read, size_t at, int seed)
+{
+    struct iobm_detail detail;
+    struct made made;
+
+    make_detail(&made, &detail, seed);
+    detail.series_count = 1; /* the row of all ranks together */
+#define COMPARE(array, number, columns)                                        \
+    assert_true(read->number >= (at + 1) * detail.number);                     \
+    assert_memory_equal(read->array + at * detail.number, detail.array,        \
+                        detail.number * sizeof(*detail.array));
+    EACH_ARRAY(COMPARE)
+#undef COMPARE
+}
+
+static void assert_no_detail(const struct iobm_detail *detail)
+{
+    static const struct iobm_detail none;
+
+    assert_memory_equal(detail, &none, sizeof(none));
 }
 
 static void add(struct kvlist *list, const char *key, const char *value)
@@ -259,6 +335,200 @@ static void test_round_trip(void **state)
     assert_false(exists(TARGET ".lock"));
 }
 
+static size_t count_series(const char *path, int64_t number)
+{
+    struct iobm_series_row *rows;
+    struct iobm_error err = {0};
+    size_t n;
+
+    if (store_read_series(path, number, &rows, &n, &err) != IOBM_OK)
+        fail_msg("%s", err.text);
+    assert_true(n > 0 || !rows);
+    free(rows);
+    return n;
+}
+
+/* Of several phases, and of the run; what one did not have is not there. */
+static void test_detail(void **state)
+{
+    struct store *store = begin(TARGET, RUN_ID);
+    struct iobm_series_row *series;
+    struct iobm_detail detail;
+    struct iobm_error err;
+    struct made made;
+    struct run_record run;
+    size_t n;
+
+    (void)state;
+    for (int seed = 1; seed <= 3; seed++) {
+        add_detail(store, seed);
+        add_phase(store, seed);
+    }
+    add_phase(store, 4);
+    add_detail(store, 5); /* kept by finish */
+    assert_int_equal(finish(store), 1);
+    assert_int_equal(write_run(TARGET, OTHER_ID, 1), 2);
+
+    read_run(TARGET, 1, &run);
+    assert_int_equal(run.phase_count, 4);
+    make_detail(&made, &detail, 1);
+    detail.series_count = 1; /* the other two are read by themselves */
+#define COUNTED(array, number, columns)                                        \
+    assert_int_equal(run.detail.number, 4 * detail.number);
+    EACH_ARRAY(COUNTED)
+#undef COUNTED
+    for (int at = 0; at < 4; at++)
+        assert_detail(&run.detail, (size_t)at, at < 3 ? at + 1 : 5);
+    run_record_release(&run);
+    assert_no_detail(&run.detail);
+
+    assert_int_equal(store_read_series(TARGET, 1, &series, &n, NULL), IOBM_OK);
+    assert_int_equal(n, 4 * COUNT(made.series));
+    make_detail(&made, &detail, 5);
+    assert_memory_equal(series + 9, made.series, sizeof(made.series));
+    free(series);
+
+    read_run(TARGET, 2, &run);
+    assert_no_detail(&run.detail);
+    run_record_release(&run);
+    assert_int_equal(count_series(TARGET, 2), 0);
+    assert_int_equal(store_read_series(TARGET, 3, &series, &n, &err), IOBM_EIO);
+    assert_says(&err, "has no run 3");
+    assert_int_equal(store_read_series("none", 1, &series, &n, &err), IOBM_EIO);
+    assert_says(&err, "cannot open 'none'");
+}
+
+/* Each table alone; and none of them: what has no rows leaves no trace. */
+static void test_detail_alone(void **state)
+{
+    for (size_t only = 0; only <= DETAIL_TABLES; only++) {
+        struct iobm_detail all, one = {0};
+        struct made made;
+        struct store *store;
+        struct run_record run;
+        size_t at = 0;
+
+        clean(state);
+        make_detail(&made, &all, 7);
+#define CHOOSE(array, number, columns)                                         \
+    if (at++ == only) {                                                        \
+        one.array = all.array;                                                 \
+        one.number = all.number;                                               \
+    }
+        EACH_ARRAY(CHOOSE)
+#undef CHOOSE
+        store = begin(TARGET, RUN_ID);
+        assert_int_equal(store_detail(store, &one, NULL), IOBM_OK);
+        assert_int_equal(finish(store), 1);
+        read_run(TARGET, 1, &run);
+        one.series_count = one.series_count ? 1 : 0;
+#define COMPARE(array, number, columns)                                        \
+    assert_int_equal(run.detail.number, one.number);                           \
+    assert_true(one.number > 0 || !run.detail.array);                          \
+    if (one.number > 0)                                                        \
+        assert_memory_equal(run.detail.array, one.array,                       \
+                            one.number * sizeof(*one.array));
+        EACH_ARRAY(COMPARE)
+#undef COMPARE
+        run_record_release(&run);
+        hid_t file = H5Fopen(TARGET, H5F_ACC_RDONLY, H5P_DEFAULT);
+        for (size_t i = 0; i < DETAIL_TABLES; i++) {
+            char path[128];
+
+            snprintf(path, sizeof(path), GROUP "%s", detail_tables[i].name);
+            assert_int_equal(H5Lexists(file, path, H5P_DEFAULT) > 0, i == only);
+        }
+        H5Fclose(file);
+    }
+}
+
+/* The partial file has the rows with the phase, not before. */
+static void test_detail_flush(void **state)
+{
+    struct store *store = begin(TARGET, RUN_ID);
+    struct run_record run;
+
+    (void)state;
+    add_phase(store, 1);
+    add_detail(store, 2);
+    read_run(store_partial_path(store), 0, &run);
+    assert_int_equal(run.phase_count, 1);
+    assert_no_detail(&run.detail);
+    run_record_release(&run);
+    assert_int_equal(count_series(store_partial_path(store), 0), 0);
+    add_phase(store, 2);
+    read_run(store_partial_path(store), 0, &run);
+    assert_int_equal(run.phase_count, 2);
+    assert_detail(&run.detail, 0, 2);
+    run_record_release(&run);
+    assert_int_equal(count_series(store_partial_path(store), 0), 3);
+    store_abandon(store);
+}
+
+/* What the record has when the run begins. */
+static void test_detail_at_begin(void **state)
+{
+    struct run_record record, run;
+    struct iobm_detail detail;
+    struct store *store = NULL;
+    struct made made;
+
+    (void)state;
+    make_record(&record, RUN_ID);
+    make_detail(&made, &detail, 3);
+    assert_true(iobm_detail_append(&record.detail, &detail));
+    assert_int_equal(store_begin(TARGET, &record, &store, NULL), IOBM_OK);
+    run_record_release(&record);
+    finish(store);
+    read_run(TARGET, 1, &run);
+    assert_detail(&run.detail, 0, 3);
+    run_record_release(&run);
+}
+
+/* The curves of single ranks are more than are read at once; those of all
+ * ranks stand anywhere among them. */
+static void test_detail_long_series(void **state)
+{
+    enum { ROWS = 50000 };
+    static const struct {
+        size_t every, first;
+    } cases[] = {{1, 0},     {1000, 0},        {1000, 999},     {16384, 16383},
+                 {16384, 0}, {ROWS, ROWS - 1}, {ROWS + 1, ROWS}};
+    struct iobm_series_row *rows = calloc(ROWS, sizeof(*rows));
+
+    assert_non_null(rows);
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        struct iobm_detail detail = {.series = rows, .series_count = ROWS};
+        struct iobm_series_row *all;
+        struct store *store;
+        struct run_record run;
+        size_t n = 0;
+
+        clean(state);
+        for (size_t i = 0; i < ROWS; i++) {
+            fill_texts(iobm_series_columns, &rows[i], (int)i);
+            if (i % cases[c].every == cases[c].first)
+                rows[i].rank = rows[i].node = -1;
+        }
+        store = begin(TARGET, RUN_ID);
+        assert_int_equal(store_detail(store, &detail, NULL), IOBM_OK);
+        finish(store);
+        read_run(TARGET, 1, &run);
+        for (size_t i = cases[c].first; i < ROWS; i += cases[c].every) {
+            assert_true(n < run.detail.series_count);
+            assert_memory_equal(&run.detail.series[n++], &rows[i],
+                                sizeof(*rows));
+        }
+        assert_int_equal(run.detail.series_count, n);
+        run_record_release(&run);
+        assert_int_equal(store_read_series(TARGET, 0, &all, &n, NULL), IOBM_OK);
+        assert_int_equal(n, ROWS);
+        assert_memory_equal(all, rows, ROWS * sizeof(*rows));
+        free(all);
+    }
+    free(rows);
+}
+
 /* Values that are not numbers and texts that are not UTF-8. */
 static void test_odd_values(void **state)
 {
@@ -448,18 +718,25 @@ static void assert_table(hid_t file, const char *path,
     H5Dclose(dataset);
 }
 
-#define GROUP "runs/000001_20261130T200621Z_1a2b3c4d/"
-
 static void test_form(void **state)
 {
+    struct store *store = begin(TARGET, RUN_ID);
     hid_t file, create, json;
     char text[400] = "";
     H5F_info2_t info;
 
     (void)state;
-    write_run(TARGET, RUN_ID, 2);
+    add_detail(store, 1);
+    add_phase(store, 1);
+    assert_int_equal(finish(store), 1);
     file = H5Fopen(TARGET, H5F_ACC_RDONLY, H5P_DEFAULT);
     assert_true(file >= 0);
+    for (size_t i = 0; i < DETAIL_TABLES; i++) {
+        char path[128];
+
+        snprintf(path, sizeof(path), GROUP "%s", detail_tables[i].name);
+        assert_table(file, path, &detail_tables[i]);
+    }
     assert_attribute(file, -1, "format", "iobm-results");
     assert_attribute(file, -1, "format_version", "1.0");
     assert_table(file, "results", &table_results);
@@ -538,8 +815,58 @@ static void test_other_columns(void **state)
     assert_true(isnan(run.phases[1].bw_wall_Bps));
     assert_string_equal(run.phases[1].op, "");
     assert_int_equal(run.rank_count, 0);
+    assert_no_detail(&run.detail);
     assert_string_equal(run.status, "");
     run_record_release(&run);
+    assert_int_equal(count_series(TARGET, 1), 0);
+}
+
+/* Tables beside the phases that have other columns than ours. */
+static void test_detail_other_columns(void **state)
+{
+    struct row {
+        int64_t phase;
+        char name[8];
+        double lost;
+    };
+    static const struct iobm_column columns[] = {
+        {"phase", "1", IOBM_COL_I64, offsetof(struct row, phase), 8, "phase"},
+        {"name", "", IOBM_COL_TEXT, offsetof(struct row, name), 8, "name"},
+        {"lost", "1", IOBM_COL_F64, offsetof(struct row, lost), 8, "lost"},
+        {NULL, NULL, IOBM_COL_END, 0, 0, NULL},
+    };
+    static const struct row rows[] = {{0, "short", 1}, {1, "clock", 2}};
+    struct run_record run;
+    hid_t file, group;
+
+    (void)state;
+    make_old_file();
+    file = H5Fopen(TARGET, H5F_ACC_RDWR, H5P_DEFAULT);
+    group =
+        H5Gopen2(file, "runs/000001_20200101T000000Z_00000000", H5P_DEFAULT);
+    for (size_t i = 0; i < DETAIL_TABLES; i++) {
+        const struct table old = {detail_tables[i].name, "old", columns,
+                                  sizeof(rows[0]), false};
+
+        assert_int_equal(table_create(group, &old, NULL), IOBM_OK);
+        assert_int_equal(table_append(group, &old, rows, 2, NULL), IOBM_OK);
+    }
+    H5Gclose(group);
+    H5Fclose(file);
+    read_run(TARGET, 1, &run);
+#define COUNTED(array, number, columns) assert_int_equal(run.detail.number, 2);
+    EACH_ARRAY(COUNTED)
+#undef COUNTED
+    assert_int_equal(run.detail.series[1].phase, 1);
+    assert_int_equal(run.detail.series[1].rank, -1);
+    assert_int_equal(run.detail.series[1].bytes, -1);
+    assert_string_equal(run.detail.checks[1].name, "clock");
+    assert_string_equal(run.detail.checks[1].result, "");
+    assert_true(isnan(run.detail.checks[1].value));
+    run_record_release(&run);
+    /* and a run of today beside them */
+    assert_int_equal(write_run(TARGET, RUN_ID, 1), 2);
+    assert_int_equal(count_runs(TARGET), 2);
 }
 
 static void test_widen(void **state)
@@ -713,8 +1040,10 @@ static void test_bad_files(void **state)
 /* Nothing may crash a reader, whatever is wrong inside. */
 static void test_damaged_inside(void **state)
 {
+    struct iobm_series_row *series;
     hid_t file;
     struct run_record run;
+    size_t n;
     struct iobm_error err;
 
     (void)state;
@@ -736,6 +1065,25 @@ static void test_damaged_inside(void **state)
     H5Fclose(file);
     assert_int_equal(store_read(TARGET, 0, &run, &err), IOBM_EIO);
     assert_says(&err, "'phases' is not a table");
+
+    /* tables that a run need not have: the list goes without them */
+    for (size_t i = 0; i < DETAIL_TABLES; i++) {
+        char path[128], text[64];
+
+        clean(state);
+        write_run(TARGET, RUN_ID, 1);
+        file = H5Fopen(TARGET, H5F_ACC_RDWR, H5P_DEFAULT);
+        snprintf(path, sizeof(path), GROUP "%s", detail_tables[i].name);
+        assert_int_equal(h5_put_document(file, path, "text", NULL), IOBM_OK);
+        H5Fclose(file);
+        assert_int_equal(store_read(TARGET, 0, &run, &err), IOBM_EIO);
+        snprintf(text, sizeof(text), "'%s' is not a table",
+                 detail_tables[i].name);
+        assert_says(&err, text);
+        assert_int_equal(store_read_series(TARGET, 0, &series, &n, &err),
+                         i == 0 ? IOBM_EIO : IOBM_OK);
+        assert_int_equal(count_runs(TARGET), 1);
+    }
 
     /* no runs at all */
     file = H5Fopen(TARGET, H5F_ACC_RDWR, H5P_DEFAULT);
@@ -843,6 +1191,7 @@ static void test_full_during_run(void **state)
     add_phase(store, 1);
     assert_int_equal(stat(store_partial_path(store), &facts), 0);
     limit_files((rlim_t)facts.st_size + 4096);
+    add_detail(store, 2); /* in memory so far */
     assert_int_equal(store_phase(store, &phase, ranks, 2000, &err), IOBM_EIO);
     limit_files(RLIM_INFINITY);
     assert_says(&err, "File too large");
@@ -851,10 +1200,12 @@ static void test_full_during_run(void **state)
     /* what was there before still is */
     read_run(store_partial_path(store), 0, &run);
     assert_int_equal(run.phase_count, 1);
+    assert_no_detail(&run.detail);
     run_record_release(&run);
     assert_int_equal(finish(store), 1); /* with both phases: it is in memory */
     read_run(TARGET, 1, &run);
     assert_int_equal(run.phase_count, 2);
+    assert_detail(&run.detail, 0, 2);
     run_record_release(&run);
 }
 
@@ -918,8 +1269,11 @@ static void leave_partial(const char *run_id, int phases)
     char path[64];
     hid_t file;
 
-    for (int i = 0; i < phases; i++)
+    for (int i = 0; i < phases; i++) {
+        add_detail(store, i + 1);
         add_phase(store, i + 1);
+    }
+    add_detail(store, phases + 1); /* of a phase that is not measured */
     snprintf(path, sizeof(path), "%s", store_partial_path(store));
     assert_int_equal(link(path, "kept"), 0);
     store_abandon(store);
@@ -973,7 +1327,11 @@ static void test_recover(void **state)
     assert_int_equal(run.phase_count, 2);
     assert_int_equal(run.phases[1].run, 2);
     assert_int_equal(run.rank_count, 4);
+    assert_detail(&run.detail, 0, 1);
+    assert_detail(&run.detail, 1, 2);
+    assert_int_equal(run.detail.check_count, 6);
     run_record_release(&run);
+    assert_int_equal(count_series(TARGET, 2), 6);
     recover(false, 0, 0, 0, "");
     assert_int_equal(count_runs(TARGET), 2);
 }
@@ -1309,6 +1667,12 @@ int main(void)
     char folder[] = "test_store.XXXXXX";
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_round_trip, clean),
+        cmocka_unit_test_setup(test_detail, clean),
+        cmocka_unit_test_setup(test_detail_alone, clean),
+        cmocka_unit_test_setup(test_detail_flush, clean),
+        cmocka_unit_test_setup(test_detail_at_begin, clean),
+        cmocka_unit_test_setup(test_detail_long_series, clean),
+        cmocka_unit_test_setup(test_detail_other_columns, clean),
         cmocka_unit_test_setup(test_odd_values, clean),
         cmocka_unit_test_setup(test_long_texts, clean),
         cmocka_unit_test_setup(test_many_runs, clean),
