@@ -106,6 +106,7 @@ void witness_target_classify(const struct mount_facts *facts,
                     sizeof(target->lustre_name));
     target->block_backed = one_of(facts->fs_type, local) && !dax;
     target->page_cache = !one_of(facts->fs_type, own_cache) && !dax;
+    target->hidden_cache = strncmp(facts->fs_type, "fuse", 4) == 0;
 }
 
 enum iobm_status witness_target_init(const char *path,

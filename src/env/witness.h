@@ -35,6 +35,7 @@ struct witness_target {
      * direct_io, is no proof.
      */
     bool page_cache;
+    bool hidden_cache; /* FUSE: its daemon may have a cache of its own */
     bool network, memory, nfs, lustre;
 };
 

@@ -96,6 +96,8 @@ static void judge_read(const struct verdict_input *in, struct verdict *out)
     if (in->block_backed &&
         settle(out, "self_io", missing(in->self_read_bytes, in->bytes)))
         return;
+    if (in->hidden_cache && !(in->resident_share > CACHED_SHARE))
+        buffered = false; /* proves nothing */
     if (buffered && settle(out, "cachestat", in->resident_share) &&
         !(beyond > out->cached_share))
         return;

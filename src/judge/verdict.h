@@ -25,7 +25,9 @@ struct verdict_input {
     bool write, direct;
     int64_t bytes; /* V */
     bool block_backed, network, nfs, lustre, memory, page_cache;
-    bool other_node; /* each rank read what another node wrote */
+    bool hidden_cache; /* may cache where nobody can look: what is not in the
+                          page cache need not come from the storage */
+    bool other_node;   /* each rank read what another node wrote */
     int64_t self_read_bytes, device_read_bytes;
     int64_t nfs_client_read, nfs_server_read;
     int64_t lustre_client_read, lustre_osc_read;

@@ -168,6 +168,39 @@ static void histogram(const struct selection *of, struct str *out)
     print_pieces(of, parts, first, last, out);
 }
 
+/* ---- second by second */
+
+static void second_row(const struct iobm_second_row *row, struct str *out)
+{
+    const double spans[] = {row->p50_s, row->p99_s, row->max_s};
+    char text[NUMBER_ROOM];
+
+    detail_right(line_number(text, row->start_s, 9, 0), 10, out);
+    detail_right(line_number(text, (double)row->ops, 9, 0), 12, out);
+    detail_right(
+        line_number(text, (double)row->bytes / row->width_s / 1048576, 11, 2),
+        14, out);
+    for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++)
+        detail_right(short_span(text, spans[i]), 10, out);
+    str_add(out, "\n");
+}
+
+/* Transfers by when they ended, where there is more than one slot of them. */
+static void seconds(const struct iobm_detail *d, int64_t phase, struct str *out)
+{
+    size_t slots = 0;
+
+    for (size_t i = 0; i < d->second_count; i++)
+        slots += d->seconds[i].phase == phase;
+    if (slots < 2)
+        return;
+    str_addf(out, "\n%10s%12s%14s%10s%10s%10s\n", "second", "transfers",
+             "MiB/s", "50 %", "99 %", "max");
+    for (size_t i = 0; i < d->second_count; i++)
+        if (d->seconds[i].phase == phase)
+            second_row(&d->seconds[i], out);
+}
+
 static void phase_latency(const struct run_record *run,
                           const struct iobm_phase_row *phase, struct str *out)
 {
@@ -189,6 +222,7 @@ static void phase_latency(const struct run_record *run,
             d->classes[i].ops >= HISTOGRAM_LEAST)
             histogram(&of, out);
     }
+    seconds(d, phase->phase, out);
 }
 
 void detail_latency_text(const struct run_record *run, struct str *out)

@@ -335,6 +335,11 @@ static void test_latency(void **state)
         {0, 0, "write", 4000, 4032, 10}, {1, 0, "write", 2048, 2064, 7000},
         {0, 0, "wri", 2048, 2064, 7000},
     };
+    struct iobm_second_row seconds[] = {
+        {0, 0, 0, 1, 1200, 1200 << 20, 2e-3, 4e-3, 1.5},
+        {1, 0, 0, 1, 7, 7, 7, 7, 7},
+        {0, 0, 1, 1, 34, 34 << 19, NAN, NAN, 5e-3},
+    };
     struct iobm_phase_row phase;
     struct run_record run;
     struct str out = {0};
@@ -345,6 +350,8 @@ static void test_latency(void **state)
     run.detail.class_count = COUNT(classes);
     run.detail.latency = rows;
     run.detail.latency_count = COUNT(rows);
+    run.detail.seconds = seconds;
+    run.detail.second_count = COUNT(seconds);
     detail_latency_text(&run, &out);
     assert_form(&out);
     assert_string_equal(
@@ -374,7 +381,11 @@ static void test_latency(void **state)
         "########################################\n"
         "         3.33 us           0\n"
         "         3.58 us           0\n"
-        "         3.84 us          10  #####\n");
+        "         3.84 us          10  #####\n"
+        "\n"
+        "    second   transfers         MiB/s      50 %      99 %       max\n"
+        "         0        1200       1200.00      2 ms      4 ms     1.5 s\n"
+        "         1          34         17.00         -         -      5 ms\n");
     str_release(&out);
 }
 
@@ -645,6 +656,7 @@ static void test_odd(void **state)
         struct iobm_series_row series[ODD_ROWS];
         struct iobm_class_row classes[ODD_ROWS];
         struct iobm_latency_row latency[ODD_ROWS];
+        struct iobm_second_row seconds[ODD_ROWS];
         struct iobm_evidence_row evidence[ODD_ROWS];
         struct iobm_check_row checks[ODD_ROWS];
         struct run_record run = {.phases = phases, .phase_count = 2};
@@ -660,6 +672,8 @@ static void test_odd(void **state)
             odd_row(iobm_series_columns, &series[i], &counter);
             odd_row(iobm_class_columns, &classes[i], &counter);
             odd_row(iobm_latency_columns, &latency[i], &counter);
+            odd_row(iobm_second_columns, &seconds[i], &counter);
+            seconds[i].phase = i % 2;
             odd_row(iobm_evidence_columns, &evidence[i], &counter);
             odd_row(iobm_check_columns, &checks[i], &counter);
             if (i > 1 && round % 3)
@@ -677,6 +691,8 @@ static void test_odd(void **state)
             .class_count = ODD_ROWS,
             .latency = latency,
             .latency_count = ODD_ROWS,
+            .seconds = seconds,
+            .second_count = ODD_ROWS,
             .evidence = evidence,
             .evidence_count = ODD_ROWS,
             .checks = checks,

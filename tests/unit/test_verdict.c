@@ -229,6 +229,27 @@ static void physics_beats_the_page_cache(void **state)
 }
 
 /* What O_DIRECT has left in the page cache. */
+/* FUSE: an empty page cache says nothing of the daemon's own, a full one says
+ * enough. */
+static void hidden_caches_are_not_cold(void **state)
+{
+    struct verdict_input in = silent();
+
+    (void)state;
+    in.page_cache = in.hidden_cache = true;
+    in.resident_share = 0;
+    assert_int_equal(judge(&in).cache, VERDICT_UNKNOWN);
+    in.resident_share = 0.5;
+    assert_int_equal(judge(&in).cache, VERDICT_UNKNOWN);
+    in.resident_share = NAN;
+    assert_int_equal(judge(&in).cache, VERDICT_UNKNOWN);
+    in.resident_share = 1;
+    assert_int_equal(judge(&in).cache, VERDICT_CACHED);
+    in.hidden_cache = false;
+    in.resident_share = 0;
+    assert_int_equal(judge(&in).cache, VERDICT_COLD);
+}
+
 static void traces_give_it_away(void **state)
 {
     static const struct {
@@ -370,6 +391,7 @@ int main(void)
         cmocka_unit_test(links_have_limits),
         cmocka_unit_test(o_direct_is_held_to_its_word),
         cmocka_unit_test(physics_beats_the_page_cache),
+        cmocka_unit_test(hidden_caches_are_not_cold),
         cmocka_unit_test(traces_give_it_away),
         cmocka_unit_test(reasons),
         cmocka_unit_test(reasons_of_local_reads),
