@@ -233,7 +233,7 @@ static enum iobm_status gather_kind_all(const struct iobm_comm *comm,
     status = par_agree_all(comm, status, NULL, err);
     if (status == IOBM_OK)
         status = par_gather_all(comm, mine, sizeof(*mine), rows, err);
-    if (status == IOBM_OK && comm->rank == 0 && detail)
+    if (status == IOBM_OK && rows && detail)
         status = append(detail, rows, comm->size, err);
     free(rows);
     return par_agree_all(comm, status, NULL, err);

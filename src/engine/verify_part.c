@@ -308,7 +308,7 @@ static void idle(struct verify_part *part)
 static void read_all(struct verify_part *part)
 {
     const struct iobm_error given_up = {.text = "given up"};
-    struct iobm_op op;
+    struct iobm_op op = {.buffer = part->buffer};
 
     for (int64_t turn = 0; part->turns < 0 || turn < part->turns; turn++) {
         bool mine =
@@ -330,7 +330,7 @@ static void read_all(struct verify_part *part)
 /* Nothing of the part can be read. */
 static void read_none(struct verify_part *part, const struct iobm_error *why)
 {
-    struct iobm_op op;
+    struct iobm_op op = {.buffer = part->buffer};
 
     if (why->status != IOBM_EIO) {
         part->status = why->status;

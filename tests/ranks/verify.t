@@ -44,8 +44,8 @@ clean() {
 
 # damaged NAME: it found something.
 damaged() {
-    like "$status ${out##*$'\n'}" '^0 checked [0-9]+, wrong [1-9][0-9]*$' "$1" ||
-        diag "$err"
+    like "$status $(tail -n 1 <<<"$out")" \
+        '^0 checked [0-9]+, wrong [1-9][0-9]*$' "$1" || diag "$err"
 }
 
 # finds LINE NAME: there is a finding that begins like this.
